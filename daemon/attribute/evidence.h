@@ -31,7 +31,7 @@ struct EdgeWord {
   Member peer = 0;
   EdgeState state = EdgeState::unknown;
   model::Outcome outcome = model::Outcome::ok;  ///< the latest; the failure while failing
-  std::int64_t round = 0;          ///< of the latest outcome
+  std::int64_t round = 0;                       ///< of the latest outcome
   std::int64_t failing_since = 0;  ///< first failing round of this run of failures; 0 when ok
   std::int32_t failed_rounds = 0;  ///< distinct rounds with a failure in this run
   std::int32_t ok_rounds = 0;      ///< successive ok rounds since the last failure
@@ -43,9 +43,9 @@ struct EdgeWord {
 /// Everything one observer says at one time. `self` words come from the agent itself.
 struct ObserverReport {
   Member observer = 0;
-  std::int64_t round = 0;    ///< the observer's round when it spoke
-  int local_health = 0;      ///< 0..8, as the observer judges itself
-  bool cut_off = false;      ///< no ok edge at all, though it has peers
+  std::int64_t round = 0;  ///< the observer's round when it spoke
+  int local_health = 0;    ///< 0..8, as the observer judges itself
+  bool cut_off = false;    ///< no ok edge at all, though it has peers
   std::vector<EdgeWord> edges;
 };
 
@@ -53,9 +53,9 @@ struct ObserverReport {
 /// (their observer is then one nobody hears).
 struct Evidence {
   Member self = 0;
-  std::uint32_t members = 0;          ///< configured, self included
-  std::int64_t round = 0;             ///< now
-  std::vector<bool> expected;         ///< by member: takes part (not left, not never-joined)
+  std::uint32_t members = 0;            ///< configured, self included
+  std::int64_t round = 0;               ///< now
+  std::vector<bool> expected;           ///< by member: takes part (not left, not never-joined)
   std::vector<ObserverReport> reports;  ///< at most one per observer, self's included
 };
 
@@ -71,10 +71,13 @@ struct Cause {
 
 struct Explanation {
   Cause cause;
-  double score = 0;  ///< nats gained over "noise"
-  int failed_rounds = 0;  ///< distinct rounds with evidence that this cause owns
-  std::vector<Member> observers;       ///< whose failing edges it owns
-  std::vector<Cause> ambiguous_with;   ///< within 3 nats
+  double score = 0;               ///< nats gained over "noise", all rounds, the cause's prior paid
+  double round_score = 0;         ///< nats that one round's evidence gives (each owned word once)
+  int failed_rounds = 0;          ///< distinct rounds with evidence that this cause owns
+  std::int64_t first_failed = 0;  ///< first and last failing round it owns
+  std::int64_t last_failed = 0;
+  std::vector<Member> observers;      ///< whose failing edges it owns
+  std::vector<Cause> ambiguous_with;  ///< within 3 nats
   model::View view = model::View::heard;
   model::Reason reason = model::Reason::unreachable;
   bool reason_known = false;  ///< false: nobody's dial has answered the why yet
