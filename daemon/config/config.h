@@ -33,6 +33,8 @@ struct Member {
 
 struct Config {
   std::string file;  ///< where it came from; empty when only flags and environment
+  /// Sentences to log once after loading: accepted, but unwise or without effect.
+  std::vector<std::string> warnings;
 
   std::string node;  ///< resolved: never "auto"
   Endpoint listen{"127.0.0.1", 9781};
