@@ -28,7 +28,8 @@ struct Address {
   bool is_loopback() const;
 };
 
-/// getaddrinfo; blocking for names, instant for numeric hosts. `family` AF_UNSPEC, AF_INET, AF_INET6.
+/// getaddrinfo; blocking for names, instant for numeric hosts. `family` AF_UNSPEC, AF_INET,
+/// AF_INET6.
 model::Result<Address> resolve(const config::Endpoint& endpoint, int family);
 /// The local or remote end of a socket.
 model::Result<Address> local_address(int fd);

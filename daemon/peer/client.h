@@ -22,10 +22,10 @@ struct CallResult {
   CallStage stage = CallStage::connecting;  ///< how far it came; done = `reply` is set
   int sys_errno = 0;                        ///< ECONNREFUSED, EHOSTUNREACH, ...; 0 on a deadline
   bool timed_out = false;
-  bool protocol_error = false;              ///< bad MAC, garbage: a stranger on that port
-  std::string text;                         ///< one sentence
+  bool protocol_error = false;  ///< bad MAC, garbage: a stranger on that port
+  std::string text;             ///< one sentence
   std::optional<Reply> reply;
-  Address local;                            ///< our end; valid once connected
+  Address local;  ///< our end; valid once connected
 };
 
 /// Destroying a Call cancels it; its callback is then never called. The callback is called exactly

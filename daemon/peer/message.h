@@ -32,6 +32,15 @@ inline constexpr int kWireVersion = 1;
 inline constexpr std::size_t kMaxFrameBytes = 64 * 1024;
 inline constexpr std::size_t kMaxDatagramBytes = 1400;
 
+// Caps on what a message may hold; a decoder refuses more, an encoder's caller keeps within them.
+inline constexpr std::size_t kMaxNameBytes = 255;
+inline constexpr std::size_t kMaxIncarnationBytes = 128;
+inline constexpr std::size_t kMaxContextIdBytes = 192;
+inline constexpr std::size_t kMaxBlobBytes = 4096;
+inline constexpr std::size_t kMaxTextBytes = 512;  ///< sentences; longer ones are cut when encoded
+inline constexpr std::size_t kMaxGroupMembers = 64;
+inline constexpr std::size_t kMaxWitnessEdges = 24;
+
 using Blob = std::vector<char>;
 
 std::uint32_t name_hash(std::string_view name);
@@ -45,6 +54,8 @@ struct Identity {
   std::string advertised;   ///< numeric address its member entry gives, empty if a name
   std::string view_hash;    ///< of its configured member list
   model::WorkerState worker = model::WorkerState::absent;
+  /// What was wrong with its last worker (worker_crash, worker_stuck), while that is recent.
+  std::optional<model::Reason> worker_trouble;
   std::int64_t round_ms = 0;        ///< its round clock now
   std::int64_t wall_offset_ms = 0;  ///< its wall clock minus its round clock
 };
@@ -65,11 +76,13 @@ struct PairMet {
 /// First half of a group meeting: "I will take part in the collectives of this round's group".
 /// Collected for at most 300 ms from the first joiner, then everybody is answered with GroupFixed.
 struct MeetGroup {
-  std::string group;  ///< names the group: view hash of its configured members
+  std::string group;       ///< names the group: view hash of its configured members
+  std::string context_id;  ///< the group context this joiner still holds; empty: none
 };
 struct GroupFixed {
   std::string context_id;
   std::int32_t rank = 0;
+  std::int64_t round = 0;            ///< the host's: all members run what it prescribes
   std::vector<std::string> members;  ///< by rank
   std::vector<std::string> missing;
 };
@@ -83,7 +96,8 @@ struct GroupMet {
   std::vector<Blob> blobs;  ///< by rank
 };
 
-/// "I am leaving on purpose"; peers stop expecting me. Also sent as a datagram (WitnessMessage.left).
+/// "I am leaving on purpose"; peers stop expecting me. Also sent as a datagram
+/// (WitnessMessage.left).
 struct Left {
   std::string reason;
 };
@@ -108,6 +122,8 @@ struct Refusal {
 struct WitnessMessage {
   std::string from;
   std::string incarnation;
+  /// name_hash of the receiver: a datagram captured on its way to one member is no good at another.
+  std::uint32_t to = 0;
   std::uint64_t sequence = 0;
   std::int64_t round_ms = 0;
   std::int64_t wall_offset_ms = 0;
@@ -119,10 +135,11 @@ struct WitnessMessage {
   bool cut_off = false;
   bool left = false;
   model::WorkerState worker = model::WorkerState::absent;
-  std::uint32_t view = 0;  ///< first 32 bits of the view hash
+  std::optional<model::Reason> worker_trouble;  ///< as in Identity
+  std::uint32_t view = 0;                       ///< first 32 bits of the view hash
   struct Edge {
-    std::uint32_t peer = 0;  ///< name_hash
-    attribute::EdgeWord word;   ///< word.peer is not sent; the receiver fills it in
+    std::uint32_t peer = 0;          ///< name_hash
+    attribute::EdgeWord word;        ///< word.peer is not sent; the receiver fills it in
     std::int64_t heard_age_ms = -1;  ///< since this peer's witness was last heard; -1 never
   };
   std::vector<Edge> edges;

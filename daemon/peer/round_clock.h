@@ -25,8 +25,8 @@ class RoundClock {
 
   /// This agent's round time in ms at `now`.
   std::int64_t round_ms(Steady now) const;
-  std::int64_t round(Steady now) const;           ///< round_ms / interval
-  Steady next_round_start(Steady now) const;      ///< the steady time at which round(now) + 1 begins
+  std::int64_t round(Steady now) const;       ///< round_ms / interval
+  Steady next_round_start(Steady now) const;  ///< the steady time at which round(now) + 1 begins
 
   /// One-way sample from a meet reply: the peer's round_ms, and the request's round trip.
   void sample(const std::string& peer, std::int64_t peer_round_ms, Steady now, Millis round_trip);

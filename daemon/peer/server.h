@@ -2,8 +2,8 @@
 //
 // The TCP side of the peer port: accepts, challenges, authenticates, hands each request to one
 // handler and sends back its answer, which may come later (a meeting collects). Bounded everywhere:
-// connections (256 in all, 16 per address), bytes, and 2 s for a whole conversation. Lives on the
-// event loop's thread.
+// connections (256 in all, 16 per remote address, 128 from this host itself), bytes, and 2 s for a
+// whole conversation. Lives on the event loop's thread.
 #pragma once
 
 #include <functional>
