@@ -52,7 +52,7 @@ std::string complaints(const std::string& unit) {
 
 TEST_CASE("systemd finds nothing to complain about in the unit file") {
   if (std::system("systemd-analyze --version >/dev/null 2>&1") != 0) {
-    WARN("skipped: systemd-analyze is not installed");
+    WARN("SKIPPED: systemd-analyze is not installed");
     return;
   }
   const std::string unit = replaced(read_unit(), "/usr/bin/collwatchd", "/bin/true");
