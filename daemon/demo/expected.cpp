@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The table, one row per kind. Reads like design 2.7; anything cleverer would hide the contract.
+#include "daemon/demo/expected.h"
+
+#include <algorithm>
+
+namespace collwatch::demo {
+namespace {
+
+using model::Fingerprint;
+using model::Kind;
+using model::Reason;
+using model::VerdictState;
+
+enum class Page { no, yes };
+
+/// How often a worker must die within kFlapWindow before a page is due.
+constexpr int kFlapPages = 3;
+constexpr std::chrono::seconds kFlapWindow{60};
+
+void expect_node(Plan& plan, std::vector<Kind> kinds, Reason reason, Fingerprint fingerprint,
+                 Page page) {
+  const VerdictState state = page == Page::yes ? VerdictState::page : VerdictState::suspect;
+  for (const Kind kind : kinds) {
+    plan.expected.push_back({kind, node_name(plan.fault.node), reason, state});
+  }
+  plan.fingerprint = fingerprint;
+  plan.page_expected = plan.page_allowed = page == Page::yes;
+}
+
+void expect_link(Plan& plan) {
+  const int a = plan.fault.node;
+  const int b = plan.fault.other;
+  const bool one_way = plan.fault.direction == Direction::one_way;
+  const std::string arrow = node_name(a) + "->" + node_name(b);
+  plan.expected.push_back({one_way ? Kind::directed_link : Kind::link,
+                           one_way ? arrow : link_entity(a, b), Reason::unreachable,
+                           VerdictState::page});
+  plan.fingerprint = Fingerprint::gloo_collective_timeout;
+  plan.page_expected = plan.page_allowed = true;
+  plan.affected = {a, b};
+  // The cable is to blame, whichever direction of it is said to be dead at first.
+  plan.explains = {link_entity(a, b), arrow, node_name(b) + "->" + node_name(a)};
+}
+
+void self_at_victim(Plan& plan, Kind kind, Reason reason) {
+  plan.at_victim.push_back({kind, node_name(plan.fault.node), reason, VerdictState::suspect});
+}
+
+void expect(Plan& plan) {
+  using F = Fingerprint;
+  switch (plan.fault.kind) {
+    case FaultKind::kill:
+      return expect_node(plan, {Kind::node}, Reason::agent_down, F::gloo_peer_lost, Page::yes);
+    case FaultKind::killworker:
+      return expect_node(plan, {Kind::node}, Reason::worker_crash, F::gloo_peer_lost, Page::no);
+    case FaultKind::stop:
+      return expect_node(plan, {Kind::node}, Reason::host_stall, F::gloo_collective_timeout,
+                         Page::yes);
+    case FaultKind::stopworker:
+      return expect_node(plan, {Kind::node}, Reason::worker_stuck, F::gloo_collective_timeout,
+                         Page::no);
+    case FaultKind::drop:
+      if (plan.fault.direction != Direction::node) return expect_link(plan);
+      [[fallthrough]];
+    case FaultKind::linkdown:
+      self_at_victim(plan, Kind::self, Reason::isolated);
+      return expect_node(plan, {Kind::node}, Reason::unreachable, F::gloo_collective_timeout,
+                         Page::yes);
+    case FaultKind::egress:
+      self_at_victim(plan, Kind::node_egress, Reason::unreachable);
+      return expect_node(plan, {Kind::node, Kind::node_egress}, Reason::unreachable,
+                         F::gloo_collective_timeout, Page::yes);
+    case FaultKind::ingress:
+      return expect_node(plan, {Kind::node_ingress}, Reason::unreachable,
+                         F::gloo_collective_timeout, Page::yes);
+    case FaultKind::refuse:
+      return expect_node(plan, {Kind::node}, Reason::refused, F::gloo_peer_lost, Page::yes);
+    case FaultKind::absent:
+      return expect_node(plan, {Kind::node}, Reason::never_joined, F::gloo_init_failed, Page::yes);
+    default:
+      return;  // restart, stray, none: silence is what is expected
+  }
+}
+
+/// With two members a dead node and a dead link look alike (design 1.5); say so in the plan.
+void add_two_member_ambiguity(Plan& plan) {
+  if (plan.expected.empty() || plan.fault.other >= 0) return;
+  if (plan.fault.kind == FaultKind::refuse || plan.fault.kind == FaultKind::kill) return;
+  Expectation link = plan.expected.front();
+  link.kind = Kind::link;
+  link.entity = link_entity(0, 1);
+  plan.explains.push_back(link.entity);
+  plan.expected.push_back(link);
+  plan.at_victim.clear();
+}
+
+/// The third death of the same worker within a minute earns a page.
+void allow_flap_page(std::vector<Plan>& plans) {
+  for (Plan& plan : plans) {
+    if (plan.fault.kind != FaultKind::killworker) continue;
+    const auto recent = std::count_if(plans.begin(), plans.end(), [&plan](const Plan& other) {
+      return other.fault.kind == FaultKind::killworker && other.fault.node == plan.fault.node &&
+             other.fault.start <= plan.fault.start &&
+             plan.fault.start - other.fault.start < kFlapWindow;
+    });
+    if (recent >= kFlapPages) plan.page_expected = plan.page_allowed = true;
+    if (recent >= kFlapPages) plan.expected.front().state = VerdictState::page;
+  }
+}
+
+}  // namespace
+
+std::string link_entity(int a, int b) {
+  return node_name(std::min(a, b)) + "<->" + node_name(std::max(a, b));
+}
+
+std::vector<Plan> plan_faults(const std::vector<Fault>& faults, int nodes) {
+  std::vector<Plan> plans;
+  for (const Fault& fault : faults) {
+    Plan plan;
+    plan.fault = fault;
+    expect(plan);
+    plan.mends_itself = fault.kind == FaultKind::killworker || fault.kind == FaultKind::stopworker;
+    if (plan.affected.empty() && fault.node >= 0) plan.affected = {fault.node};
+    if (plan.explains.empty() && !plan.expected.empty()) plan.explains = {node_name(fault.node)};
+    if (nodes == 2) add_two_member_ambiguity(plan);
+    plans.push_back(std::move(plan));
+  }
+  allow_flap_page(plans);
+  return plans;
+}
+
+}  // namespace collwatch::demo

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The expectation table against design 2.7, row by row.
+#include "daemon/demo/expected.h"
+
+#include "tests/support/catch.h"
+
+using namespace collwatch::demo;
+using namespace collwatch::model;
+
+namespace {
+
+Plan plan_of(const std::string& spec, int nodes = 4) {
+  const auto faults = parse_faults({spec}, nodes);
+  REQUIRE(faults);
+  return plan_faults(*faults, nodes).at(0);
+}
+
+struct Row {
+  const char* spec;
+  std::vector<Kind> kinds;
+  const char* entity;
+  Reason reason;
+  Fingerprint fingerprint;
+  bool page;
+};
+
+const Row kRows[] = {
+    {"kill:n2", {Kind::node}, "n2", Reason::agent_down, Fingerprint::gloo_peer_lost, true},
+    {"killworker:n2", {Kind::node}, "n2", Reason::worker_crash, Fingerprint::gloo_peer_lost, false},
+    {"stopworker:n2",
+     {Kind::node},
+     "n2",
+     Reason::worker_stuck,
+     Fingerprint::gloo_collective_timeout,
+     false},
+    {"stop:n2", {Kind::node}, "n2", Reason::host_stall, Fingerprint::gloo_collective_timeout, true},
+    {"drop:n2",
+     {Kind::node},
+     "n2",
+     Reason::unreachable,
+     Fingerprint::gloo_collective_timeout,
+     true},
+    {"linkdown:n2",
+     {Kind::node},
+     "n2",
+     Reason::unreachable,
+     Fingerprint::gloo_collective_timeout,
+     true},
+    {"egress:n2",
+     {Kind::node, Kind::node_egress},
+     "n2",
+     Reason::unreachable,
+     Fingerprint::gloo_collective_timeout,
+     true},
+    {"ingress:n2",
+     {Kind::node_ingress},
+     "n2",
+     Reason::unreachable,
+     Fingerprint::gloo_collective_timeout,
+     true},
+    {"drop:n1-n2",
+     {Kind::link},
+     "n1<->n2",
+     Reason::unreachable,
+     Fingerprint::gloo_collective_timeout,
+     true},
+    {"drop:n1>n2",
+     {Kind::directed_link},
+     "n1->n2",
+     Reason::unreachable,
+     Fingerprint::gloo_collective_timeout,
+     true},
+    {"refuse:n2", {Kind::node}, "n2", Reason::refused, Fingerprint::gloo_peer_lost, true},
+    {"absent:n2", {Kind::node}, "n2", Reason::never_joined, Fingerprint::gloo_init_failed, true},
+};
+
+}  // namespace
+
+TEST_CASE("every row of the table") {
+  for (const Row& row : kRows) {
+    CAPTURE(row.spec);
+    const Plan plan = plan_of(row.spec);
+    REQUIRE(plan.expected.size() == row.kinds.size());
+    for (std::size_t i = 0; i < row.kinds.size(); ++i) {
+      CHECK(plan.expected[i].kind == row.kinds[i]);
+      CHECK(plan.expected[i].entity == row.entity);
+      CHECK(plan.expected[i].reason == row.reason);
+      CHECK(plan.expected[i].state == (row.page ? VerdictState::page : VerdictState::suspect));
+    }
+    CHECK(plan.fingerprint == row.fingerprint);
+    CHECK(plan.page_expected == row.page);
+    CHECK(plan.page_allowed == row.page);
+  }
+}
+
+TEST_CASE("restart and strangers are to be met with silence") {
+  for (const char* spec : {"restart:n2", "stray"}) {
+    CAPTURE(spec);
+    const Plan plan = plan_of(spec);
+    CHECK(plan.expected.empty());
+    CHECK(plan.explains.empty());
+    CHECK_FALSE(plan.page_allowed);
+  }
+}
+
+TEST_CASE("a fault explains its own entity and nothing beside it") {
+  CHECK(plan_of("drop:n2").explains == std::vector<std::string>{"n2"});
+  CHECK(plan_of("drop:n2").affected == std::vector<int>{2});
+  const Plan link = plan_of("drop:n1>n2");
+  CHECK(link.affected == std::vector<int>{1, 2});
+  CHECK(link.explains == std::vector<std::string>{"n1<->n2", "n1->n2", "n2->n1"});
+}
+
+TEST_CASE("the victim of a cut has something to say of itself") {
+  const Plan cut = plan_of("linkdown:n1");
+  REQUIRE(cut.at_victim.size() == 1);
+  CHECK(cut.at_victim[0].kind == Kind::self);
+  CHECK(cut.at_victim[0].reason == Reason::isolated);
+  CHECK(plan_of("egress:n1").at_victim.at(0).kind == Kind::node_egress);
+  CHECK(plan_of("kill:n1").at_victim.empty());
+}
+
+TEST_CASE("with two members a node and the link to it look alike") {
+  const Plan plan = plan_of("stop:n1", 2);
+  REQUIRE(plan.expected.size() == 2);
+  CHECK(plan.expected[1].kind == Kind::link);
+  CHECK(plan.expected[1].entity == "n0<->n1");
+  CHECK(plan_of("kill:n1", 2).expected.size() == 1);  // refused proves itself
+  CHECK(plan_of("drop:n1", 2).at_victim.empty());
+}
+
+TEST_CASE("the third death of a worker within a minute earns a page") {
+  const auto faults =
+      parse_faults({"killworker:n2@5s", "killworker:n2@15s", "killworker:n2@25s"}, 4);
+  const auto plans = plan_faults(*faults, 4);
+  CHECK_FALSE(plans[0].page_expected);
+  CHECK_FALSE(plans[1].page_expected);
+  CHECK(plans[2].page_expected);
+  CHECK(plans[2].expected[0].state == VerdictState::page);
+  const auto slow = parse_faults({"killworker:n2@5s", "killworker:n2@15s", "killworker:n2@66s"}, 4);
+  CHECK_FALSE(plan_faults(*slow, 4)[2].page_expected);
+}
