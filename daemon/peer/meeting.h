@@ -8,7 +8,8 @@
 //   GroupMeeting   idle --join--> gathering --all expected, or 300 ms--> fixed --all blobs--> idle
 //                                     |                                    |---300 ms: refused--^
 //
-// A meeting of two needs no machine: the lower name answers as soon as its own worker has an address.
+// A meeting of two needs no machine: the lower name answers as soon as its own worker has an
+// address.
 #pragma once
 
 #include <chrono>

@@ -29,7 +29,6 @@ Json to_json(const Identity& from) {
               {"advertised", from.advertised},
               {"view", from.view_hash},
               {"worker", model::name(from.worker)},
-              {"trouble", from.worker_trouble ? model::name(*from.worker_trouble) : ""},
               {"worker_trouble", trouble},
               {"round_ms", from.round_ms},
               {"wall_offset_ms", from.wall_offset_ms}};
@@ -48,8 +47,6 @@ Identity identity_from(Fields& fields) {
   if (!fields.is_null(trouble)) {
     from.worker_trouble = model::parse<model::Reason>(fields.text(trouble, kMaxNameBytes));
   }
-  from.worker_trouble =
-      model::parse<model::Reason>(fields.text(fields.at("trouble"), kMaxNameBytes, true));
   from.round_ms = fields.integer<std::int64_t>(fields.at("round_ms"));
   from.wall_offset_ms = fields.integer<std::int64_t>(fields.at("wall_offset_ms"));
   return from;
@@ -75,7 +72,6 @@ void put(Json& out, const MeetPair& body) {
 void put(Json& out, const MeetGroup& body) {
   out["type"] = "meet_group";
   out["group"] = body.group;
-  out["context_id"] = body.context_id;
   out["context_id"] = body.context_id;
 }
 void put(Json& out, const MeetGroupBlob& body) {

@@ -148,14 +148,14 @@ struct WitnessMessage {
 struct Request {
   int v = kWireVersion;
   Identity from;
-  std::string nonce;  ///< hex; the reply's MAC covers it
-  std::variant<Dial, MeetPair, MeetGroup, MeetGroupBlob, WitnessMessage, Left> body;
+  std::string nonce{};  ///< hex; the reply's MAC covers it
+  std::variant<Dial, MeetPair, MeetGroup, MeetGroupBlob, WitnessMessage, Left> body{};
 };
 
 struct Reply {
   int v = kWireVersion;
   Identity from;
-  std::variant<std::monostate, PairMet, GroupFixed, GroupMet, Refusal> body;
+  std::variant<std::monostate, PairMet, GroupFixed, GroupMet, Refusal> body{};
 };
 
 std::string encode(const Request& request);

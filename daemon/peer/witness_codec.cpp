@@ -29,8 +29,7 @@ enum Position : std::size_t {
   kWorker,
   kWorkerTrouble,
   kView,
-  kEdges,
-  kTrouble
+  kEdges
 };
 enum EdgePosition : std::size_t {
   kPeer,
@@ -77,15 +76,6 @@ Json edge_to_json(const WitnessMessage::Edge& edge) {
                       reason_to_json(word.reason), edge.heard_age_ms});
 }
 
-/// Null, or a reason; one that only a later version knows counts as none.
-std::optional<model::Reason> optional_reason(Fields& fields, std::size_t position) {
-  const Json* reason = fields.at(position);
-  if (fields.is_null(reason)) return std::nullopt;
-  const auto number = fields.integer<std::uint8_t>(reason);
-  if (number >= model::kCount<model::Reason>) return std::nullopt;
-  return static_cast<model::Reason>(number);
-}
-
 WitnessMessage::Edge edge_from_json(Fields& fields) {
   WitnessMessage::Edge edge;
   attribute::EdgeWord& word = edge.word;
@@ -110,13 +100,11 @@ Json witness_to_json(const WitnessMessage& message) {
   for (const auto& edge : message.edges) edges.push_back(edge_to_json(edge));
   Json echo;
   if (message.echo_round_ms) echo = *message.echo_round_ms;
-  Json trouble;
-  if (message.worker_trouble) trouble = index(*message.worker_trouble);
   const unsigned flags = (message.cut_off ? kCutOff : 0U) | (message.left ? kLeft : 0U);
   return Json::array({kWireVersion, message.from, message.incarnation, message.to, message.sequence,
                       message.round_ms, message.wall_offset_ms, echo, message.echo_age_ms,
                       message.round, message.local_health, flags, index(message.worker),
-                      reason_to_json(message.worker_trouble), message.view, std::move(edges), trouble});
+                      reason_to_json(message.worker_trouble), message.view, std::move(edges)});
 }
 
 model::Result<WitnessMessage> witness_from_json(const Json& array) {
@@ -142,7 +130,6 @@ model::Result<WitnessMessage> witness_from_json(const Json& array) {
                                  model::WorkerState::absent);
   message.worker_trouble = reason_from_json(fields, fields.at(kWorkerTrouble));
   message.view = fields.integer<std::uint32_t>(fields.at(kView));
-  message.worker_trouble = optional_reason(fields, kTrouble);
   for (const Json& item : fields.array(fields.at(kEdges), kMaxWitnessEdges)) {
     Fields edge(item);
     message.edges.push_back(edge_from_json(edge));

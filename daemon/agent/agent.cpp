@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The acting half of the agent: start, rounds, the worker, reload.
+#include "daemon/agent/agent.h"
+
+#include <spdlog/spdlog.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <set>
+
+#include "daemon/agent/incarnation.h"
+#include "daemon/config/load.h"
+#include "daemon/schedule/schedule.h"
+
+namespace collwatch::agent {
+
+using base::Clock;
+using base::Millis;
+using base::TimePoint;
+using model::Result;
+
+namespace {
+
+int family_of(const config::Config& config) {
+  if (config.network.family == "ipv4") return AF_INET;
+  if (config.network.family == "ipv6") return AF_INET6;
+  return AF_UNSPEC;
+}
+
+double page_score(const config::Config& config) {
+  return state::page_threshold(static_cast<std::uint32_t>(config.membership.members.size()),
+                               std::chrono::duration<double>(config.edge.interval).count());
+}
+
+std::vector<std::string> names_of(const std::vector<config::Member>& members) {
+  std::vector<std::string> names;
+  for (const config::Member& member : members) names.push_back(member.name);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+attribute::HealthLimits health_limits(const config::Config& config) {
+  attribute::HealthLimits limits;
+  limits.late = config.edge.timeout / 5;
+  return limits;
+}
+
+/// Changes when the file is written or replaced; 0 when it is not there.
+std::int64_t file_stamp(const std::string& path) {
+  struct stat info {};
+  if (stat(path.c_str(), &info) != 0) return 0;
+  return info.st_mtim.tv_sec * 1000000000LL + info.st_mtim.tv_nsec +
+         static_cast<std::int64_t>(info.st_ino);
+}
+
+}  // namespace
+
+Agent::Agent(base::EventLoop& loop, config::Config config, Options options)
+    : loop_(loop),
+      config_(std::move(config)),
+      options_(std::move(options)),
+      incarnation_(make_incarnation()),
+      started_at_(Clock::now()),
+      ledger_(config_.node),
+      resolver_(family_of(config_)),
+      clock_(config_.edge.interval, started_at_, std::chrono::system_clock::now()),
+      health_(health_limits(config_)),
+      tracker_(names_of(config_.membership.members), page_score(config_)),
+      around_(loop_, config_) {
+  around_.to_worker = [this](const wire::ToWorker& message) { return worker_->send(message); };
+  around_.worker_running = [this] { return worker_->running(); };
+  around_.build = [this] { return worker_->build(); };
+  around_.identity = [this] { return identity(); };
+  around_.next_number = [this] { return ++numbers_; };
+  around_.address = [this](const std::string& peer) { return resolver_.address(peer); };
+  around_.round = [this] { return round_; };
+  around_.pair = [this](const std::string& peer) {
+    return schedule::Pair{board_.self(), board_.index(peer).value_or(0)};
+  };
+  around_.stretch = [this] { return health_.stretch(); };
+  around_.met = [this](const peer::Identity& who, Millis round_trip) {
+    on_identity(who, "", round_trip);
+  };
+  around_.changed = [this](bool first_failure) {
+    if (first_failure) send_witnesses(false);
+    evaluate_soon();
+  };
+  around_.count = [this](model::Outcome outcome, std::optional<double> round_trip) {
+    ledger_.count_edge(outcome, round_trip);
+  };
+  around_.misconfig = [this](const std::string& peer, model::Reason reason,
+                             const std::string& text) {
+    auto& found = misconfigs_[{peer, reason}];
+    if (found.text != text) ledger_.note("config", std::string(model::name(reason)), text);
+    found = Misconfig{reason, text, Clock::now()};
+  };
+}
+
+Agent::~Agent() {
+  for (const auto timer : {tick_timer_, half_timer_, evaluate_timer_}) loop_.cancel(timer);
+}
+
+Result<std::unique_ptr<Agent>> Agent::create(base::EventLoop& loop, config::Config config,
+                                             Options options) {
+  std::unique_ptr<Agent> agent(new Agent(loop, std::move(config), std::move(options)));
+  if (auto started = agent->start(); !started) return model::fail(started.error());
+  return agent;
+}
+
+Result<void> Agent::start() {
+  auto server =
+      peer::Server::create(loop_, config_.peers.listen, config_.peers.token,
+                           [this](const peer::Request& request, const peer::Address& local,
+                                  const peer::Address& remote, peer::Server::Responder respond) {
+                             on_request(request, local, remote, std::move(respond));
+                           });
+  if (!server) return model::fail(server.error());
+  server_ = std::move(*server);
+  auto witness = peer::WitnessSocket::create(
+      loop_, config_.peers.listen, config_.peers.token,
+      [this](const peer::WitnessMessage& message, const peer::Address& from) {
+        on_witness(message, from.host(), true);
+      },
+      config_.node);
+  if (!witness) return model::fail(witness.error());
+  witness_ = std::move(*witness);
+  if (!config_.events.path.empty()) {
+    auto log = exporters::EventLog::open(config_.events.path, config_.events.max_bytes);
+    if (!log) return model::fail(log.error());
+    ledger_.set_event_log(std::move(*log));
+  }
+
+  WorkerLink::Handlers handlers;
+  handlers.up = [this] { on_worker_up(); };
+  handlers.down = [this](model::Reason reason, const std::string& why) {
+    on_worker_down(reason, why);
+  };
+  handlers.message = [this](const wire::FromWorker& message) { on_worker_message(message); };
+  handlers.unreaped = [this](int count) { unreaped_ = count; };
+  worker_ = std::make_unique<WorkerLink>(loop_, options_.worker_executable, config_.node,
+                                         std::move(handlers));
+  GroupLink::Handlers group;
+  group.ran = [this](const exporters::CollectiveResult& result) {
+    ledger_.count_collective(
+        result, *std::max_element(config_.gloo.sizes.begin(), config_.gloo.sizes.end()));
+  };
+  group.formed = [this](model::Outcome outcome, double seconds) {
+    ledger_.count_rendezvous("agent", outcome, seconds);
+  };
+  group.skipped = [this](model::SkipReason reason) { ledger_.count_skip("gloo", reason); };
+  group_ = std::make_unique<GroupLink>(around_, incarnation_, std::move(group));
+
+  set_members();
+  turned_at_ns_ = Clock::now().time_since_epoch().count();
+  publish();
+  worker_->start();
+  for (auto& [name, link] : links_) link->greet();
+  schedule_tick();
+  return {};
+}
+
+void Agent::set_members() {
+  resolver_.set(config_.membership.members);
+  std::vector<std::string> names = names_of(config_.membership.members);
+  view_hash_ = schedule::view_hash(names);
+  tracker_.set_members(names, page_score(config_));
+  for (auto link = links_.begin(); link != links_.end();) {
+    const bool stays = std::binary_search(names.begin(), names.end(), link->first);
+    if (stays) {
+      ++link;
+      continue;
+    }
+    witness_->forget(link->first);
+    clock_.forget(link->first);
+    facts_.erase(link->first);
+    shown_states_.erase(link->first);
+    link = links_.erase(link);
+  }
+  for (const std::string& name : names) {
+    if (name == config_.node || links_.contains(name)) continue;
+    links_.emplace(name, std::make_unique<PeerLink>(around_, name));
+  }
+  board_.set_members(std::move(names), config_.node, config_.edge.interval);
+  member_file_stamp_ = file_stamp(config_.membership.file);
+}
+
+void Agent::schedule_tick() {
+  const TimePoint next = clock_.next_round_start(Clock::now());
+  tick_timer_ = loop_.at(next, [this] { tick(); });
+  half_timer_ = loop_.at(next + config_.edge.interval / 2, [this] { half_tick(); });
+}
+
+void Agent::tick() {
+  const TimePoint now = Clock::now();
+  turned_at_ns_ = now.time_since_epoch().count();
+  const bool any_open = std::any_of(links_.begin(), links_.end(),
+                                    [](const auto& link) { return link.second->open(); });
+  clock_.adjust(now, !any_open);
+  // A millisecond of slack: the timer may fire a hair before the boundary it was set for.
+  const std::int64_t round = clock_.round(now + Millis(2));
+  if (round < round_) {
+    // The cluster's clock is behind ours by whole rounds: what we noted is numbered in a time that
+    // nobody else uses.
+    for (auto& [name, link] : links_) link->history().forget();
+  }
+  if (round == round_) {
+    // A small step back: this round has been run already.
+    schedule_tick();
+    return;
+  }
+  round_ = round;
+  round_began_ = now;
+  update_health(now);
+  for (auto& [name, link] : links_) {
+    PeerFacts& facts = facts_[name];
+    facts.loss +=
+        ((std::exchange(facts.heard_since_half_tick, false) ? 0.0 : 1.0) - facts.loss) / 20;
+    link->on_round(round, now);
+  }
+  send_round(round);
+  send_witnesses(false);
+  std::vector<std::string> eligible{config_.node};
+  for (const auto& [name, link] : links_) {
+    const auto facts = facts_.find(name);
+    const bool same_view = facts != facts_.end() && facts->second.view_hash == view_hash_;
+    if (link->open() && same_view) eligible.push_back(name);
+  }
+  std::sort(eligible.begin(), eligible.end());
+  group_->on_round(round, eligible, view_hash_);
+  rounds_done_ = rounds_done_ || (worker_->running() && round_ > 0 && round_ > first_round_);
+  if (first_round_ == 0) first_round_ = round_;
+  evaluate();
+  check_member_file();
+  if (options_.turned) options_.turned();
+  schedule_tick();
+}
+
+void Agent::half_tick() {
+  for (auto& [name, link] : links_) {
+    PeerFacts& facts = facts_[name];
+    facts.loss +=
+        ((std::exchange(facts.heard_since_half_tick, false) ? 0.0 : 1.0) - facts.loss) / 20;
+  }
+  send_witnesses(false);
+  evaluate_soon();
+}
+
+void Agent::send_round(std::int64_t round) {
+  wire::Round message;
+  message.number = round;
+  message.timeout_ms =
+      static_cast<int>(static_cast<double>(config_.edge.timeout.count()) * health_.stretch());
+  for (const auto& [name, link] : links_) {
+    if (!link->starts() || !link->open()) continue;
+    const std::uint32_t failed = link->failed_payload();
+    const auto bytes =
+        schedule::large_payload(around_.pair(name), round, config_.edge.payloads,
+                                failed == 0 ? std::nullopt : std::optional<std::uint32_t>(failed));
+    if (bytes) message.large.push_back({name, *bytes});
+  }
+  worker_->round(message, health_.stretch());
+}
+
+void Agent::on_worker_message(const wire::FromWorker& message) {
+  const auto link = [this](const std::string& peer) {
+    const auto found = links_.find(peer);
+    return found == links_.end() ? nullptr : found->second.get();
+  };
+  if (const auto* prepared = std::get_if<wire::EdgePrepared>(&message)) {
+    if (PeerLink* to = link(prepared->peer)) to->on_prepared(*prepared);
+  } else if (const auto* report = std::get_if<wire::EdgeReport>(&message)) {
+    if (report->outcome != model::Outcome::ok) {
+      spdlog::info("edge to {}: {} in {}: {}", report->peer, model::name(report->outcome),
+                   model::name(report->phase), report->text);
+    }
+    if (PeerLink* to = link(report->peer)) to->on_report(*report);
+  } else if (const auto* group = std::get_if<wire::GroupPrepared>(&message)) {
+    group_->on_prepared(*group);
+  } else if (const auto* collective = std::get_if<wire::CollectiveReport>(&message)) {
+    if (collective->outcome != model::Outcome::ok) {
+      spdlog::info("group {}: {}: {}", model::name(collective->collective),
+                   model::name(collective->outcome), collective->text);
+    }
+    group_->on_report(*collective);
+  }
+}
+
+void Agent::on_worker_up() {
+  ledger_.note("worker", "up", "Gloo worker running, " + worker_->build());
+  for (auto& [name, link] : links_) link->greet();
+}
+
+void Agent::on_worker_down(model::Reason reason, const std::string& why) {
+  ledger_.note("worker", std::string(model::name(reason)), why);
+  ledger_.count_restart("gloo", std::string(model::name(reason)));
+  for (auto& [name, link] : links_) link->on_worker_lost();
+  if (group_) group_->on_worker_lost();
+}
+
+void Agent::check_member_file() {
+  if (config_.membership.file.empty()) return;
+  const std::int64_t stamp = file_stamp(config_.membership.file);
+  if (stamp == member_file_stamp_) return;
+  member_file_stamp_ = stamp;
+  auto members = config::load_members(config_.membership.file, config_.node);
+  if (!members) {
+    reload_failed(members.error().text);
+    return;
+  }
+  config::Config fresh = config_;
+  fresh.membership.members = std::move(*members);
+  reload(std::move(fresh));
+}
+
+void Agent::reload(config::Config config) {
+  for (const std::string& key : config::needs_restart(config_, config)) {
+    spdlog::warn("{} changed: takes effect at the next restart", key);
+  }
+  const bool members_changed = !(config_.membership.members == config.membership.members);
+  config.node = config_.node;
+  config.listen = config_.listen;
+  config.peers.listen = config_.peers.listen;
+  config_ = std::move(config);
+  server_->set_token(config_.peers.token);
+  witness_->set_token(config_.peers.token);
+  if (members_changed) {
+    ++epoch_;
+    set_members();
+  }
+  reload_ok_ = true;
+  ledger_.note(
+      "config", "reloaded",
+      members_changed ? "configuration reloaded, members changed" : "configuration reloaded");
+}
+
+void Agent::reload_failed(const std::string& why) {
+  reload_ok_ = false;
+  ledger_.note("config", "rejected", "the old configuration stays in force: " + why);
+}
+
+}  // namespace collwatch::agent

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The agent: owns the peer port, the Gloo worker, one PeerLink per member, the evidence and the
+// verdicts, and turns the crank once a round:
+//
+//   round tick -> worker Round, witness datagrams, reconnects          (agent.cpp)
+//   reports, datagrams, meetings -> edge histories, evidence board     (agent_peers.cpp)
+//   evidence -> explain -> Tracker -> verdicts, events, Snapshot       (agent_verdicts.cpp)
+//
+// Everything runs on the event loop's thread; snapshot() and seconds_since_turn() may be called
+// from any thread.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "daemon/agent/evidence_board.h"
+#include "daemon/agent/group_link.h"
+#include "daemon/agent/ledger.h"
+#include "daemon/agent/peer_link.h"
+#include "daemon/agent/resolver.h"
+#include "daemon/agent/worker_link.h"
+#include "daemon/attribute/explain.h"
+#include "daemon/attribute/local_health.h"
+#include "daemon/config/config.h"
+#include "daemon/peer/round_clock.h"
+#include "daemon/peer/server.h"
+#include "daemon/peer/witness.h"
+#include "daemon/state/tracker.h"
+#include "exporters/snapshot.h"
+
+namespace collwatch::agent {
+
+class Agent {
+ public:
+  struct Options {
+    std::string worker_executable;
+    /// Called once a round: the watchdog is fed from here.
+    std::function<void()> turned;
+  };
+
+  /// Binds the peer port and starts the worker; an Error is a sentence for the operator.
+  static model::Result<std::unique_ptr<Agent>> create(base::EventLoop& loop, config::Config config,
+                                                      Options options);
+  ~Agent();
+
+  std::shared_ptr<const exporters::Snapshot> snapshot() const;
+  double seconds_since_turn() const;
+
+  /// A new configuration: members come and go, deadlines change; ports and names need a restart.
+  void reload(config::Config config);
+  void reload_failed(const std::string& why);
+  /// Says `left` to everybody, ends the worker, then calls `done` (at most 500 ms later).
+  void leave(const std::string& reason, std::function<void()> done);
+
+ private:
+  Agent(base::EventLoop& loop, config::Config config, Options options);
+  model::Result<void> start();
+  void set_members();
+
+  // agent.cpp
+  void schedule_tick();
+  void tick();
+  void half_tick();
+  void send_round(std::int64_t round);
+  void on_worker_message(const wire::FromWorker& message);
+  void on_worker_up();
+  void on_worker_down(model::Reason reason, const std::string& why);
+  void check_member_file();
+
+  // agent_peers.cpp
+  peer::Identity identity() const;
+  void on_request(const peer::Request& request, const peer::Address& local,
+                  const peer::Address& remote, peer::Server::Responder respond);
+  void on_witness(const peer::WitnessMessage& message, const std::string& from_host, bool udp);
+  /// False: another live agent of that name is known, this one is not taken.
+  bool on_identity(const peer::Identity& identity, const std::string& remote_host,
+                   std::optional<base::Millis> round_trip);
+  void on_peer_left(const std::string& name);
+  void send_witnesses(bool left);
+  peer::WitnessMessage witness_message() const;
+  bool witness_missing(const PeerLink& link) const;
+
+  // agent_verdicts.cpp, agent_publish.cpp
+  void evaluate_soon();
+  void evaluate();
+  attribute::ObserverReport own_report(base::TimePoint now) const;
+  std::vector<state::Claim> claims(base::TimePoint now) const;
+  void update_health(base::TimePoint now);
+  void publish();
+  void note_member(const exporters::Member& member);
+  std::vector<exporters::ActiveFingerprint> active_fingerprints();
+  void record_transition(exporters::Event event);
+  model::MemberState member_state(const std::string& name) const;
+  std::optional<double> wall_skew_seconds(const std::string& name) const;
+
+  /// Group runs that fail once are collateral of what the edges name within the same seconds; a
+  /// retry and the next due run failing too is a symptom of its own.
+  static constexpr int kBelievedGroupFailures = 3;
+
+  struct PeerFacts {
+    std::optional<std::int64_t> wall_offset_ms;
+    std::string view_hash;
+    std::optional<base::TimePoint> heard_udp;
+    std::string host;                ///< where its datagrams and calls come from
+    std::int64_t last_round_ms = 0;  ///< as it told us, for the echo
+    base::TimePoint last_round_at{};
+    bool heard_since_half_tick = false;
+    double loss = 0;                   ///< moving average over about 20 datagrams
+    std::unique_ptr<peer::Call> call;  ///< evidence over TCP, or `left`
+  };
+  struct Misconfig {
+    model::Reason reason = model::Reason::config_mismatch;
+    std::string text;
+    base::TimePoint last_seen{};
+  };
+
+  base::EventLoop& loop_;
+  config::Config config_;
+  Options options_;
+  const std::string incarnation_;
+  std::string view_hash_;
+  std::uint64_t epoch_ = 1;
+  std::uint64_t numbers_ = 0;
+  base::TimePoint started_at_;
+
+  Ledger ledger_;
+  Resolver resolver_;
+  peer::RoundClock clock_;
+  EvidenceBoard board_;
+  attribute::LocalHealth health_;
+  state::Tracker tracker_;
+  std::vector<exporters::Verdict> verdicts_;
+  PeerLinkSurroundings around_;
+  std::unique_ptr<WorkerLink> worker_;
+  std::unique_ptr<peer::Server> server_;
+  std::unique_ptr<peer::WitnessSocket> witness_;
+  std::map<std::string, std::unique_ptr<PeerLink>> links_;
+  std::map<std::string, PeerFacts> facts_;
+  std::map<std::pair<std::string, model::Reason>, Misconfig> misconfigs_;
+  std::unique_ptr<GroupLink> group_;
+
+  std::int64_t round_ = 0;
+  base::TimePoint round_began_{};
+  base::EventLoop::TimerId tick_timer_ = 0;
+  base::EventLoop::TimerId half_timer_ = 0;
+  base::EventLoop::TimerId evaluate_timer_ = 0;
+  base::Clock::duration worst_lateness_{};
+  base::Clock::duration shown_lateness_{};
+  bool rounds_done_ = false;
+  bool leaving_ = false;
+  bool reload_ok_ = true;
+  std::int64_t member_file_stamp_ = 0;
+  std::int64_t first_round_ = 0;
+  std::map<std::string, model::MemberState> shown_states_;
+  int unreaped_ = 0;
+
+  mutable std::mutex snapshot_mutex_;
+  std::shared_ptr<const exporters::Snapshot> snapshot_;
+  std::atomic<std::int64_t> turned_at_ns_{0};
+};
+
+}  // namespace collwatch::agent

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The talking half of the agent: requests and datagrams of the peers, and what it sends them.
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "daemon/agent/agent.h"
+#include "daemon/agent/route.h"
+
+namespace collwatch::agent {
+
+using base::Clock;
+using base::Millis;
+using base::TimePoint;
+
+namespace {
+
+/// An edge that has worked for so many rounds without one datagram has no witness: UDP is filtered.
+constexpr int kRoundsWithoutWitness = 5;
+
+}  // namespace
+
+peer::Identity Agent::identity() const {
+  peer::Identity identity;
+  identity.name = config_.node;
+  identity.incarnation = incarnation_;
+  identity.version = COLLWATCH_VERSION;
+  if (worker_) {
+    identity.build = worker_->build();
+    identity.worker = worker_->state();
+    identity.worker_trouble = worker_->recent_trouble();
+  }
+  for (const config::Member& member : config_.membership.members) {
+    if (member.name != config_.node) continue;
+    const auto own = resolver_.address(member.name);
+    if (own && own->host() == member.address.host) identity.advertised = member.address.host;
+  }
+  identity.view_hash = view_hash_;
+  const TimePoint now = Clock::now();
+  identity.round_ms = clock_.round_ms(now);
+  const auto wall =
+      std::chrono::duration_cast<Millis>(std::chrono::system_clock::now().time_since_epoch());
+  identity.wall_offset_ms = wall.count() - identity.round_ms;
+  return identity;
+}
+
+void Agent::on_request(const peer::Request& request, const peer::Address& local,
+                       const peer::Address& remote, peer::Server::Responder respond) {
+  const auto refuse = [&](peer::RefusalReason reason, std::string text) {
+    peer::Reply reply{.from = identity()};
+    reply.body = peer::Refusal{reason, std::move(text)};
+    respond(reply);
+  };
+  const std::string& name = request.from.name;
+  if (leaving_) return refuse(peer::RefusalReason::shutting_down, "this agent is leaving");
+  if (name == config_.node) {
+    misconfigs_[{name, model::Reason::duplicate_name}] = {
+        model::Reason::duplicate_name, "another agent at " + remote.host() + " has this name",
+        Clock::now()};
+    return refuse(peer::RefusalReason::duplicate_name, "that name is mine");
+  }
+  const auto found = links_.find(name);
+  if (found == links_.end()) {
+    return refuse(peer::RefusalReason::unknown_member,
+                  "'" + name + "' is not in the member list of " + config_.node);
+  }
+  if (!on_identity(request.from, remote.host(), std::nullopt)) {
+    return refuse(peer::RefusalReason::duplicate_name,
+                  "another agent of that name is alive at " + facts_[name].host);
+  }
+  PeerLink& link = *found->second;
+  if (std::holds_alternative<peer::MeetPair>(request.body)) {
+    link.on_meet(request, local, remote, std::move(respond));
+    return;
+  }
+  if (std::holds_alternative<peer::MeetGroup>(request.body) ||
+      std::holds_alternative<peer::MeetGroupBlob>(request.body)) {
+    group_->on_request(request, local, std::move(respond));
+    return;
+  }
+  if (const auto* words = std::get_if<peer::WitnessMessage>(&request.body)) {
+    if (words->from == name) on_witness(*words, remote.host(), false);
+  }
+  if (std::holds_alternative<peer::Left>(request.body)) on_peer_left(name);
+  respond(peer::Reply{.from = identity()});
+}
+
+bool Agent::on_identity(const peer::Identity& identity, const std::string& remote_host,
+                        std::optional<Millis> round_trip) {
+  const auto found = links_.find(identity.name);
+  if (found == links_.end()) return true;
+  PeerLink& link = *found->second;
+  PeerFacts& facts = facts_[identity.name];
+  const TimePoint now = Clock::now();
+  const bool changed = link.incarnation() != identity.incarnation;
+  const bool old_one_lives = !link.incarnation().empty() && facts.heard_udp &&
+                             now - *facts.heard_udp < config_.edge.interval * 2;
+  if (changed && old_one_lives && !facts.host.empty() && !remote_host.empty() &&
+      facts.host != remote_host) {
+    misconfigs_[{identity.name, model::Reason::duplicate_name}] = {
+        model::Reason::duplicate_name,
+        "two live agents are called " + identity.name + ": " + facts.host + " and " + remote_host,
+        now};
+    return false;
+  }
+  if (changed) {
+    spdlog::info("met {} ({}, {})", identity.name, identity.version,
+                 identity.build.empty() ? "no Gloo worker yet" : identity.build);
+    facts = PeerFacts{};
+  }
+  link.on_incarnation(identity.incarnation);
+  witness_->admit(identity.name, identity.incarnation);
+  if (!remote_host.empty()) facts.host = remote_host;
+  facts.wall_offset_ms = identity.wall_offset_ms;
+  facts.view_hash = identity.view_hash;
+  if (round_trip) clock_.sample(identity.name, identity.round_ms, now, *round_trip);
+  return true;
+}
+
+void Agent::on_peer_left(const std::string& name) {
+  const auto found = links_.find(name);
+  if (found == links_.end() || found->second->left()) return;
+  found->second->on_left();
+  if (const auto index = board_.index(name)) board_.forget(*index);
+  clock_.forget(name);
+  evaluate_soon();
+}
+
+void Agent::on_witness(const peer::WitnessMessage& message, const std::string& from_host,
+                       bool udp) {
+  const auto found = links_.find(message.from);
+  const auto index = board_.index(message.from);
+  if (leaving_ || found == links_.end() || !index) return;
+  PeerLink& link = *found->second;
+  if (message.left) {
+    on_peer_left(message.from);
+    return;
+  }
+  if (link.left()) return;  // a late datagram of one that said goodbye
+  const TimePoint now = Clock::now();
+  PeerFacts& facts = facts_[message.from];
+  if (!from_host.empty()) facts.host = from_host;
+  facts.wall_offset_ms = message.wall_offset_ms;
+  if (udp) {
+    link.history().on_heard(now);
+    facts.heard_udp = now;
+    facts.heard_since_half_tick = true;
+    facts.last_round_ms = message.round_ms;
+    facts.last_round_at = now;
+    if (message.echo_round_ms) {
+      const auto own = static_cast<double>(clock_.round_ms(now));
+      const auto sent = static_cast<double>(*message.echo_round_ms);
+      const auto there = static_cast<double>(message.round_ms);
+      const auto held = static_cast<double>(message.echo_age_ms);
+      const double delay = own - sent - held;
+      const double offset = ((there - held - sent) + (there - own)) / 2;
+      if (delay >= 0 && delay < 500) clock_.sample_offset(message.from, offset, delay, now);
+    }
+  }
+  board_.hear(*index, message, now);
+  if (const auto word = board_.word(*index, board_.self(), now);
+      word && word->state == attribute::EdgeState::failing) {
+    link.history().on_peer_failure(word->outcome);
+  }
+  if (message.worker_trouble) link.history().on_reason(*message.worker_trouble, true);
+  const bool any_failing = std::any_of(
+      message.edges.begin(), message.edges.end(),
+      [](const auto& edge) { return edge.word.state == attribute::EdgeState::failing; });
+  if (any_failing || !verdicts_.empty()) evaluate_soon();
+}
+
+peer::WitnessMessage Agent::witness_message() const {
+  const TimePoint now = Clock::now();
+  const attribute::ObserverReport own = own_report(now);
+  const peer::Identity who = identity();
+  peer::WitnessMessage message;
+  message.from = config_.node;
+  message.incarnation = incarnation_;
+  message.round_ms = who.round_ms;
+  message.wall_offset_ms = who.wall_offset_ms;
+  message.round = round_;
+  message.local_health = own.local_health;
+  message.cut_off = own.cut_off;
+  message.worker = who.worker;
+  message.worker_trouble = who.worker_trouble;
+  message.view =
+      static_cast<std::uint32_t>(std::strtoull(view_hash_.substr(0, 8).c_str(), nullptr, 16));
+  for (const attribute::EdgeWord& word : own.edges) {
+    peer::WitnessMessage::Edge edge;
+    edge.peer = peer::name_hash(board_.name(word.peer));
+    edge.word = word;
+    const auto heard = facts_.find(board_.name(word.peer));
+    if (heard != facts_.end() && heard->second.heard_udp) {
+      edge.heard_age_ms =
+          std::chrono::duration_cast<Millis>(now - *heard->second.heard_udp).count();
+    }
+    message.edges.push_back(edge);
+  }
+  return message;
+}
+
+bool Agent::witness_missing(const PeerLink& link) const {
+  const auto facts = facts_.find(link.peer());
+  const bool ever = facts != facts_.end() && facts->second.heard_udp;
+  return !ever && link.open() && link.open_rounds() >= kRoundsWithoutWitness;
+}
+
+void Agent::send_witnesses(bool left) {
+  peer::WitnessMessage message = witness_message();
+  message.left = left;
+  const TimePoint now = Clock::now();
+  for (auto& [name, link] : links_) {
+    const auto to = resolver_.address(name);
+    if (!to || link->incarnation().empty() || link->left()) continue;
+    PeerFacts& facts = facts_[name];
+    message.to = peer::name_hash(name);
+    message.echo_round_ms.reset();
+    if (facts.last_round_at != TimePoint{}) {
+      message.echo_round_ms = facts.last_round_ms;
+      message.echo_age_ms = std::chrono::duration_cast<Millis>(now - facts.last_round_at).count();
+    }
+    witness_->send(*to, message);
+    if (!witness_missing(*link) || facts.call) continue;
+    // UDP does not get through here: the same words over TCP, once at a time.
+    peer::Request request{.from = identity()};
+    request.body = message;
+    facts.call = peer::Call::start(
+        loop_, *to, bind_address(config_, *to), config_.peers.token, std::move(request),
+        Millis(300), [this, name = name](peer::CallResult) { facts_[name].call.reset(); });
+  }
+}
+
+void Agent::leave(const std::string& reason, std::function<void()> done) {
+  if (leaving_) return;
+  send_witnesses(true);
+  leaving_ = true;
+  loop_.cancel(tick_timer_);
+  loop_.cancel(half_timer_);
+  ledger_.note("member", "left", config_.node + " is leaving: " + reason);
+  // Peers must have understood before our edges die under them; they answer the TCP form.
+  auto waiting = std::make_shared<int>(0);
+  auto finish = std::make_shared<bool>(false);
+  const auto end = [this, finish, done = std::move(done)] {
+    if (std::exchange(*finish, true)) return;
+    if (group_) group_->close();
+    worker_->send(wire::Stop{});
+    loop_.after(Millis(60), [this, done] {
+      worker_->stop();
+      done();
+    });
+  };
+  for (auto& [name, link] : links_) {
+    const auto to = resolver_.address(name);
+    if (!to || link->left() || !link->joined()) continue;
+    peer::Request request{.from = identity()};
+    request.body = peer::Left{reason};
+    ++*waiting;
+    facts_[name].call =
+        peer::Call::start(loop_, *to, bind_address(config_, *to), config_.peers.token,
+                          std::move(request), Millis(300), [waiting, end](peer::CallResult) {
+                            if (--*waiting == 0) end();
+                          });
+  }
+  if (*waiting == 0) {
+    end();
+    return;
+  }
+  loop_.after(Millis(400), end);
+}
+
+}  // namespace collwatch::agent

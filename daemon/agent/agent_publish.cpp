@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The showing half of the agent: everything it knows as one immutable Snapshot.
+#include <algorithm>
+
+#include "daemon/agent/agent.h"
+
+namespace collwatch::agent {
+
+using base::Clock;
+using base::TimePoint;
+
+namespace {
+
+double seconds(Clock::duration duration) {
+  return std::chrono::duration<double>(duration).count();
+}
+
+}  // namespace
+
+void Agent::publish() {
+  const TimePoint now = Clock::now();
+  auto snapshot = std::make_shared<exporters::Snapshot>();
+  exporters::Snapshot& shown = *snapshot;
+  shown.node = config_.node;
+  shown.build.version = COLLWATCH_VERSION;
+  shown.build.gloo = worker_->build();
+  shown.cluster = config_.labels.cluster;
+  shown.rack = config_.labels.rack;
+  shown.rail = config_.labels.rail;
+  shown.membership_epoch = epoch_;
+  shown.membership_hash = view_hash_;
+  for (const std::string& name : board_.names()) {
+    const exporters::Member member{name, member_state(name)};
+    note_member(member);
+    shown.members.push_back(member);
+  }
+  shown.round_number = round_;
+  shown.round_age_seconds = seconds(now - round_began_);
+  shown.local_health = health_.score();
+  shown.scheduling_delay_seconds = seconds(shown_lateness_);
+  shown.clock_skew_seconds = wall_skew_seconds(config_.node).value_or(0);
+
+  std::size_t expected = 0;
+  std::size_t unobserved = 0;
+  bool all_open_once = true;
+  for (const auto& [name, link] : links_) {
+    exporters::Edge edge;
+    edge.peer = name;
+    const EdgeHistory& history = link->history();
+    edge.outcome = history.latest();
+    if (!edge.outcome && !link->joined() && now - started_at_ > config_.membership.join_grace) {
+      edge.outcome = model::Outcome::never_joined;
+    }
+    edge.round_trip_seconds = history.round_trip_seconds();
+    const auto facts = facts_.find(name);
+    if (facts != facts_.end()) edge.witness.loss = facts->second.loss;
+    edge.witness.heard = history.inbound(now, config_.edge.interval) == attribute::Heard::heard;
+    edge.witness.available = !witness_missing(*link);
+    shown.edges.push_back(edge);
+    if (link->left() || !link->joined()) continue;
+    ++expected;
+    all_open_once = all_open_once && history.ever_ok();
+    const bool seen = history.latest() && round_ - history.last_round() <= 3;
+    unobserved += seen ? 0 : 1;
+  }
+  if (expected > 0) {
+    shown.edges_unobserved_ratio = static_cast<double>(unobserved) / static_cast<double>(expected);
+  }
+  shown.collectives = ledger_.collectives();
+  shown.verdicts = verdicts_;
+  shown.fingerprints = active_fingerprints();
+  shown.recent_events = ledger_.recent_events();
+  shown.counters = ledger_.counters();
+  shown.workers_unreaped = unreaped_;
+  shown.config_reload_success = reload_ok_;
+  shown.ready = rounds_done_;
+  if (!rounds_done_) {
+    shown.not_ready_because =
+        worker_->unavailable().empty() ? "the first round is not done yet" : worker_->unavailable();
+  }
+  shown.made_at = std::chrono::system_clock::now();
+  const std::lock_guard lock(snapshot_mutex_);
+  snapshot_ = std::move(snapshot);
+}
+
+void Agent::note_member(const exporters::Member& member) {
+  const auto [known, is_new] = shown_states_.try_emplace(member.name, member.state);
+  if (is_new || known->second == member.state) return;
+  const std::string before(model::name(known->second));
+  known->second = member.state;
+  exporters::Event event;
+  event.type = "member";
+  event.state = std::string(model::name(member.state));
+  event.member = member;
+  event.text = member.name + " was " + before + ", is " + event.state;
+  ledger_.record(std::move(event));
+}
+
+std::vector<exporters::ActiveFingerprint> Agent::active_fingerprints() {
+  // A suspicion is not a finding yet: only what left it counts as active, or the alert on an
+  // unowned fingerprint would page for every worker that was restarted.
+  std::map<model::Fingerprint, exporters::ActiveFingerprint> active;
+  for (const exporters::Verdict& verdict : verdicts_) {
+    if (verdict.state == model::VerdictState::suspect) continue;
+    if (verdict.fingerprint == model::Fingerprint::none) continue;
+    auto& entry = active[verdict.fingerprint];
+    const bool first = entry.evidence.empty();
+    entry.id = verdict.fingerprint;
+    entry.since = first ? verdict.since : std::min(entry.since, verdict.since);
+    entry.evidence.push_back(std::string(model::name(verdict.kind)) + " " + verdict.entity + " " +
+                             std::string(model::name(verdict.reason)));
+  }
+  // Tier B alone is a symptom; twice in a row with nobody named it is worth telling.
+  if (group_ && group_->failed_runs() >= kBelievedGroupFailures) {
+    const auto id = group_->last_failure() == model::Outcome::timeout
+                        ? model::Fingerprint::gloo_collective_timeout
+                        : model::Fingerprint::gloo_peer_lost;
+    auto& entry = active[id];
+    if (entry.evidence.empty()) {
+      entry.since = std::chrono::system_clock::now() - config_.gloo.interval;
+    }
+    entry.id = id;
+    entry.evidence.push_back("group collectives failed " + std::to_string(group_->failed_runs()) +
+                             " times in a row");
+  }
+  std::vector<exporters::ActiveFingerprint> list;
+  for (auto& [id, entry] : active) list.push_back(std::move(entry));
+  return list;
+}
+
+std::shared_ptr<const exporters::Snapshot> Agent::snapshot() const {
+  const std::lock_guard lock(snapshot_mutex_);
+  return snapshot_;
+}
+
+double Agent::seconds_since_turn() const {
+  const auto turned = base::TimePoint(std::chrono::nanoseconds(turned_at_ns_.load()));
+  return seconds(Clock::now() - turned);
+}
+
+}  // namespace collwatch::agent

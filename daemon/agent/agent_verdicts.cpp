@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The judging half of the agent: evidence in, verdicts out, and the Snapshot that shows them.
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "daemon/agent/agent.h"
+
+namespace collwatch::agent {
+
+using attribute::Member;
+using base::Clock;
+using base::Millis;
+using base::TimePoint;
+
+namespace {
+
+constexpr double kClockSkewSeconds = 5.0;
+/// A mismatch that has not shown for this long is mended.
+constexpr std::chrono::seconds kMisconfigLasts{30};
+
+}  // namespace
+
+void Agent::evaluate_soon() {
+  if (evaluate_timer_ != 0) return;
+  // Reports of one round come within milliseconds of each other: one inference serves them all.
+  evaluate_timer_ = loop_.after(Millis(10), [this] {
+    evaluate_timer_ = 0;
+    evaluate();
+  });
+}
+
+attribute::ObserverReport Agent::own_report(TimePoint now) const {
+  attribute::ObserverReport report;
+  report.observer = board_.self();
+  report.round = round_;
+  report.local_health = health_.score();
+  std::size_t expected = 0;
+  std::size_t ok = 0;
+  for (const auto& [name, link] : links_) {
+    if (link->left() || !link->joined()) continue;
+    const auto peer = board_.index(name);
+    if (!peer) continue;
+    attribute::EdgeWord word = link->history().word(*peer, now, config_.edge.interval);
+    if (witness_missing(*link)) word.inbound = attribute::Heard::unknown;
+    ++expected;
+    ok += word.state == attribute::EdgeState::ok ? 1 : 0;
+    report.edges.push_back(word);
+  }
+  report.cut_off = expected > 0 && ok == 0 &&
+                   std::all_of(report.edges.begin(), report.edges.end(), [](const auto& word) {
+                     return word.state == attribute::EdgeState::failing;
+                   });
+  return report;
+}
+
+void Agent::evaluate() {
+  const TimePoint now = Clock::now();
+  if (leaving_ || round_ == 0) return;
+  std::vector<bool> expected(board_.size(), true);
+  for (const auto& [name, link] : links_) {
+    if (const auto peer = board_.index(name)) expected[*peer] = link->joined() && !link->left();
+  }
+  attribute::Evidence evidence = board_.evidence(own_report(now), expected, now);
+  attribute::Parameters parameters;
+  parameters.standing = tracker_.standing();
+  const auto explanations = attribute::explain(evidence, parameters);
+  state::Moment moment;
+  moment.round = round_;
+  moment.seconds = std::chrono::duration<double>(now.time_since_epoch()).count();
+  moment.wall = std::chrono::system_clock::now();
+  state::Step step = tracker_.update(moment, evidence, explanations, claims(now));
+  verdicts_ = std::move(step.verdicts);
+  for (exporters::Event& event : step.events) record_transition(std::move(event));
+  publish();
+}
+
+void Agent::record_transition(exporters::Event event) {
+  if (event.verdict && event.state == "suspect") {
+    ledger_.count_fingerprint(event.verdict->fingerprint, model::Source::probe);
+  }
+  if (event.text.empty() && event.verdict) {
+    const exporters::Verdict& verdict = *event.verdict;
+    event.text = std::string(model::name(verdict.kind)) + " " + verdict.entity + " " +
+                 std::string(model::name(verdict.reason)) + " (" +
+                 std::string(model::name(verdict.fingerprint)) + ")";
+  }
+  ledger_.record(std::move(event));
+}
+
+std::vector<state::Claim> Agent::claims(TimePoint now) const {
+  std::vector<state::Claim> claims;
+  const auto claim = [&](model::Kind kind, const std::string& entity, model::Reason reason,
+                         model::Fingerprint fingerprint, model::VerdictState highest) {
+    state::Claim made;
+    made.kind = kind;
+    made.entity = entity;
+    made.reason = reason;
+    made.fingerprint = fingerprint;
+    made.highest = highest;
+    claims.push_back(made);
+  };
+  const bool waited = now - started_at_ > config_.membership.join_grace;
+  for (const auto& [name, link] : links_) {
+    if (!link->joined() && !link->left() && waited) {
+      claim(model::Kind::node, name, model::Reason::never_joined,
+            model::Fingerprint::gloo_init_failed, model::VerdictState::page);
+    }
+  }
+  for (const auto& [key, found] : misconfigs_) {
+    if (now - found.last_seen > kMisconfigLasts) continue;
+    auto fingerprint = model::Fingerprint::none;
+    if (key.second == model::Reason::version_mismatch) {
+      fingerprint = model::Fingerprint::version_mismatch;
+    } else if (key.second == model::Reason::wrong_interface) {
+      fingerprint = model::Fingerprint::gloo_wrong_interface;
+    }
+    claim(model::Kind::misconfig, key.first, key.second, fingerprint, model::VerdictState::ticket);
+  }
+  for (const std::string& name : board_.names()) {
+    const auto skew = wall_skew_seconds(name);
+    if (skew && std::abs(*skew) > kClockSkewSeconds) {
+      claim(model::Kind::misconfig, name, model::Reason::clock_skew, model::Fingerprint::none,
+            model::VerdictState::ticket);
+    }
+  }
+  return claims;
+}
+
+std::optional<double> Agent::wall_skew_seconds(const std::string& name) const {
+  const auto wall =
+      std::chrono::duration_cast<Millis>(std::chrono::system_clock::now().time_since_epoch());
+  const double own = static_cast<double>(wall.count() - clock_.round_ms(Clock::now()));
+  std::vector<double> offsets{own};
+  std::optional<double> wanted;
+  if (name == config_.node) wanted = own;
+  for (const auto& [peer, facts] : facts_) {
+    if (!facts.wall_offset_ms) continue;
+    offsets.push_back(static_cast<double>(*facts.wall_offset_ms));
+    if (peer == name) wanted = static_cast<double>(*facts.wall_offset_ms);
+  }
+  // With two clocks nobody can say whose is wrong.
+  if (!wanted || offsets.size() < 3) return std::nullopt;
+  std::nth_element(offsets.begin(), offsets.begin() + static_cast<long>(offsets.size() / 2),
+                   offsets.end());
+  return (*wanted - offsets[offsets.size() / 2]) / 1000.0;
+}
+
+void Agent::update_health(TimePoint now) {
+  attribute::HealthSigns signs;
+  worst_lateness_ = loop_.take_worst_lateness();
+  shown_lateness_ = worst_lateness_;
+  signs.loop_late = std::chrono::duration_cast<Millis>(worst_lateness_);
+  if (worker_) {
+    const auto late = worker_->take_worst_lateness();
+    signs.worker_late = std::chrono::duration_cast<Millis>(late);
+    shown_lateness_ = std::max<Clock::duration>(shown_lateness_, late);
+  }
+  std::vector<bool> expected(board_.size(), true);
+  for (const auto& [name, link] : links_) {
+    if (const auto peer = board_.index(name)) expected[*peer] = link->joined() && !link->left();
+  }
+  signs.alone_in_failing =
+      attribute::alone_in_failing(board_.evidence(own_report(now), expected, now));
+  health_.step(signs);
+}
+
+model::MemberState Agent::member_state(const std::string& name) const {
+  if (name == config_.node) return model::MemberState::ok;
+  const auto link = links_.find(name);
+  if (link != links_.end() && link->second->left()) return model::MemberState::left;
+  auto state = model::MemberState::ok;
+  for (const exporters::Verdict& verdict : verdicts_) {
+    const bool about_node = verdict.kind == model::Kind::node ||
+                            verdict.kind == model::Kind::node_egress ||
+                            verdict.kind == model::Kind::node_ingress;
+    if (!about_node || verdict.entity != name) continue;
+    if (verdict.reason == model::Reason::never_joined) return model::MemberState::never_joined;
+    if (verdict.state == model::VerdictState::page) return model::MemberState::down;
+    state = model::MemberState::suspect;
+  }
+  if (state == model::MemberState::ok && link != links_.end() && !link->second->joined()) {
+    return model::MemberState::never_joined;
+  }
+  const auto facts = facts_.find(name);
+  if (state == model::MemberState::ok && facts != facts_.end() &&
+      !facts->second.view_hash.empty() && facts->second.view_hash != view_hash_) {
+    return model::MemberState::stale_view;
+  }
+  return state;
+}
+
+}  // namespace collwatch::agent

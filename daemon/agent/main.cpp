@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// collwatchd: reads the configuration, wires agent, HTTP server, signals and systemd, runs the
+// loop. Exit codes: 0 stopped, 1 failed at run time, 2 bad configuration or usage.
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <iostream>
+#include <memory>
+#include <string>
+
+#include "daemon/agent/agent.h"
+#include "daemon/base/event_loop.h"
+#include "daemon/config/load.h"
+#include "daemon/config/options.h"
+#include "exporters/http/server.h"
+#include "exporters/systemd/notify.h"
+
+namespace {
+
+using namespace collwatch;
+
+/// The worker lies beside this program.
+std::string worker_path() {
+  char path[4096];
+  const ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+  if (n <= 0) return "collwatch-probe-gloo";
+  std::string self(path, static_cast<std::size_t>(n));
+  return self.substr(0, self.rfind('/') + 1) + "collwatch-probe-gloo";
+}
+
+int fail(int code, const std::string& text) {
+  std::cerr << "collwatchd: " << text << (text.ends_with('\n') ? "" : "\n");
+  return code;
+}
+
+/// SIGTERM, SIGINT and SIGHUP as a file descriptor of the loop; SIGPIPE never kills.
+model::Result<int> take_signals() {
+  signal(SIGPIPE, SIG_IGN);
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int number : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&set, number);
+  sigprocmask(SIG_BLOCK, &set, nullptr);
+  const int fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+  if (fd < 0) return model::fail(model::from_errno("signalfd", errno));
+  return fd;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const auto options = config::parse_daemon_options({argv + 1, argv + argc});
+  if (!options) return fail(2, options.error().text);
+  if (options->help) {
+    std::cout << config::daemon_help();
+    return 0;
+  }
+  if (options->version) {
+    std::cout << "collwatchd " << COLLWATCH_VERSION << "\n";
+    return 0;
+  }
+  config::Sources sources;
+  sources.file = options->config_file;
+  sources.environment = config::process_environment();
+  sources.flags = options->flags;
+
+  spdlog::set_default_logger(
+      std::make_shared<spdlog::logger>("", std::make_shared<spdlog::sinks::stderr_sink_mt>()));
+  spdlog::set_pattern("%Y-%m-%dT%H:%M:%S.%e%z %l %v");
+  spdlog::flush_on(spdlog::level::info);
+
+  auto config = config::load(sources);
+  if (!config) return fail(2, config.error().text);
+
+  const auto signals = take_signals();
+  if (!signals) return fail(1, signals.error().text);
+  auto loop = base::EventLoop::create();
+  if (!loop) return fail(1, loop.error().text);
+  auto notifier = systemd::Notifier::create(systemd::read_notify_environment());
+  if (!notifier) return fail(1, notifier.error().text);
+
+  bool announced = false;
+  std::unique_ptr<agent::Agent> agent;
+  agent::Agent::Options agent_options;
+  agent_options.worker_executable = worker_path();
+  // Failing to reach systemd must not disturb the rounds; it restarts us if it stops hearing.
+  agent_options.turned = [&] {
+    (void)notifier->watchdog();
+    if (!announced && agent && agent->snapshot()->ready) {
+      announced = true;
+      (void)notifier->ready("probing");
+    }
+  };
+  const config::Endpoint listen = config->listen;
+  auto made = agent::Agent::create(**loop, *config, agent_options);
+  if (!made) return fail(1, made.error().text);
+  agent = std::move(*made);
+
+  exporters::HttpServer::Callbacks callbacks;
+  callbacks.snapshot = [&] { return agent->snapshot(); };
+  callbacks.seconds_since_turn = [&] { return agent->seconds_since_turn(); };
+  auto http = exporters::HttpServer::create(listen.host, listen.port, callbacks);
+  if (!http) return fail(1, http.error().text);
+
+  const auto on_signal = [&](std::uint32_t) {
+    signalfd_siginfo info{};
+    while (read(*signals, &info, sizeof info) == sizeof info) {
+      if (info.ssi_signo == SIGHUP) {
+        (void)notifier->reloading();
+        auto fresh = config::load(sources);
+        if (fresh) {
+          agent->reload(std::move(*fresh));
+        } else {
+          agent->reload_failed(fresh.error().text);
+        }
+        (void)notifier->ready("probing");
+        continue;
+      }
+      (void)notifier->stopping("saying goodbye to the peers");
+      agent->leave("stopped by signal " + std::to_string(info.ssi_signo), [&] { (*loop)->stop(); });
+    }
+  };
+  if (auto watched = (*loop)->watch(*signals, EPOLLIN, on_signal); !watched) {
+    return fail(1, watched.error().text);
+  }
+  spdlog::info("collwatchd {} node {}: status on {}:{}, peers on {}:{}, {} members",
+               COLLWATCH_VERSION, config->node, listen.host, listen.port, config->peers.listen.host,
+               config->peers.listen.port, config->membership.members.size());
+  const auto ran = (*loop)->run();
+  http->reset();
+  agent.reset();
+  if (!ran) return fail(1, ran.error().text);
+  return 0;
+}

@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One edge's life: attempts, meetings, reports, and the dial that asks why.
+#include "daemon/agent/peer_link.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "daemon/agent/route.h"
+#include "daemon/peer/dial_reason.h"
+#include "daemon/schedule/schedule.h"
+
+namespace collwatch::agent {
+
+using base::Clock;
+using base::Millis;
+using model::Outcome;
+
+namespace {
+
+/// How long our own worker may take to publish a Gloo address; beyond it the fault is ours.
+constexpr Millis kPrepareDeadline{400};
+/// A meeting: the lower side answers within 300 ms, plus the way there and back.
+constexpr Millis kMeetDeadline{450};
+constexpr Millis kDialDeadline{300};
+
+Millis stretched(Millis duration, double stretch) {
+  return Millis(static_cast<std::int64_t>(static_cast<double>(duration.count()) * stretch));
+}
+
+Outcome outcome_of(const peer::CallResult& result) {
+  if (result.reply) {
+    const auto* refusal = std::get_if<peer::Refusal>(&result.reply->body);
+    if (refusal == nullptr) return Outcome::error;
+    switch (refusal->reason) {
+      case peer::RefusalReason::build_mismatch:
+      case peer::RefusalReason::unknown_member:
+      case peer::RefusalReason::duplicate_name:
+        return Outcome::mismatch;
+      case peer::RefusalReason::no_worker:
+        return Outcome::peer_lost;
+      default:
+        return Outcome::timeout;
+    }
+  }
+  if (result.sys_errno == ECONNREFUSED) return Outcome::refused;
+  if (result.stage == peer::CallStage::connecting) return Outcome::unreachable;
+  return Outcome::timeout;
+}
+
+}  // namespace
+
+PeerLink::PeerLink(PeerLinkSurroundings& surroundings, std::string peer)
+    : around_(surroundings),
+      peer_(std::move(peer)),
+      starts_(around_.self < peer_),
+      closed_since_(Clock::now()),
+      round_began_(Clock::now()) {}
+
+PeerLink::~PeerLink() {
+  close();
+}
+
+void PeerLink::on_round(std::int64_t round, base::TimePoint now) {
+  const base::TimePoint last_round_began = std::exchange(round_began_, now);
+  const bool met = std::exchange(met_this_round_, false);
+  if (left_ || state_ != State::closed || !around_.worker_running()) return;
+  if (!joined_) {
+    greet();
+    return;
+  }
+  const auto failed_for = std::chrono::duration_cast<Millis>(now - closed_since_);
+  const bool due = schedule::should_reconnect(failed_for, round, around_.pair(peer_));
+  if (!starts_) {
+    if (due) attempt();
+    return;
+  }
+  // The lower name can only wait to be called: a whole round in which nobody did is that round's
+  // evidence, and a dial keeps the reason fresh.
+  if (history_.failing() && !met) {
+    history_.on_failure(round, history_.latest().value_or(Outcome::unreachable), last_round_began);
+    around_.count(*history_.latest(), std::nullopt);
+    around_.changed(false);
+  }
+  if (due) dial_for_reason();
+}
+
+void PeerLink::greet() {
+  if (dial_) return;
+  const auto to = around_.address(peer_);
+  if (!to) return;
+  const base::TimePoint asked = Clock::now();
+  dial_ = peer::Call::start(
+      around_.loop, *to, bind_address(around_.config, *to), around_.config.peers.token,
+      peer::Request{.from = around_.identity()}, stretched(kDialDeadline, around_.stretch()),
+      [this, asked](peer::CallResult result) {
+        dial_.reset();
+        if (!result.reply) return;
+        around_.met(result.reply->from, std::chrono::duration_cast<Millis>(Clock::now() - asked));
+        if (!starts_ && state_ == State::closed) attempt();
+      });
+}
+
+void PeerLink::attempt() {
+  if (state_ != State::closed || !around_.worker_running()) return;
+  const auto to = around_.address(peer_);
+  if (!to) return;
+  auto local = local_address_towards(around_.config, *to);
+  if (!local) {
+    // No route at all: the kernel's word, as good as an unanswered call.
+    fail(Outcome::unreachable, local.error().text, Clock::now());
+    return;
+  }
+  prepare(*local);
+}
+
+void PeerLink::prepare(const peer::Address& local) {
+  around_.loop.cancel(deadline_);
+  call_.reset();
+  local_ = local;
+  attempt_ = around_.next_number();
+  state_ = State::preparing;
+  wire::EdgePrepare message;
+  message.peer = peer_;
+  message.attempt = attempt_;
+  message.rank = starts_ ? 0 : 1;
+  message.local_address = local.host();
+  message.timeout_ms = static_cast<int>(around_.config.edge.timeout.count());
+  message.interval_ms = static_cast<int>(around_.config.edge.interval.count());
+  if (!around_.to_worker(message)) {
+    close();
+    return;
+  }
+  deadline_ =
+      around_.loop.after(stretched(kPrepareDeadline, around_.stretch()), [this] { close(); });
+}
+
+void PeerLink::on_prepared(const wire::EdgePrepared& message) {
+  if (state_ != State::preparing || message.attempt != attempt_) return;
+  around_.loop.cancel(deadline_);
+  if (!starts_) {
+    send_meet(local_, message.blob);
+    return;
+  }
+  context_id_ = around_.self + "." + std::to_string(attempt_);
+  peer::Reply reply{.from = around_.identity()};
+  reply.body = peer::PairMet{context_id_, message.blob};
+  if (respond_) std::exchange(respond_, nullptr)(reply);
+  wire::EdgeConnect connect{peer_, attempt_, context_id_, std::exchange(peer_blob_, {})};
+  if (!around_.to_worker(connect)) {
+    close();
+    return;
+  }
+  state_ = State::connecting;
+  // The worker bounds connect and warm-up by twice the edge timeout and reports; this only catches
+  // one that does not.
+  const base::TimePoint began = Clock::now();
+  deadline_ =
+      around_.loop.after(stretched(around_.config.edge.timeout * 3, around_.stretch()),
+                         [this, began] { fail(Outcome::timeout, "connect took too long", began); });
+}
+
+void PeerLink::send_meet(const peer::Address& local, peer::Blob blob) {
+  const auto to = around_.address(peer_);
+  if (!to) {
+    close();
+    return;
+  }
+  peer::Request request{.from = around_.identity()};
+  request.body = peer::MeetPair{std::move(blob)};
+  peer::Address bind_to = local;
+  set_port(bind_to, 0);
+  const base::TimePoint asked = Clock::now();
+  call_ = peer::Call::start(
+      around_.loop, *to, bind_to, around_.config.peers.token, std::move(request),
+      stretched(kMeetDeadline, around_.stretch()),
+      [this, asked](peer::CallResult result) { on_met(std::move(result), asked); });
+}
+
+void PeerLink::on_met(peer::CallResult result, base::TimePoint asked) {
+  call_.reset();
+  const base::TimePoint now = Clock::now();
+  if (result.reply) {
+    around_.met(result.reply->from, std::chrono::duration_cast<Millis>(now - asked));
+    if (state_ != State::preparing) return;  // met() found a new incarnation and closed us
+    if (!usable_build(result.reply->from)) {
+      close();
+      return;
+    }
+    if (auto* met = std::get_if<peer::PairMet>(&result.reply->body)) {
+      wire::EdgeConnect connect{peer_, attempt_, met->context_id, std::move(met->blob)};
+      if (!around_.to_worker(connect)) {
+        close();
+        return;
+      }
+      state_ = State::connecting;
+      deadline_ = around_.loop.after(
+          stretched(around_.config.edge.timeout * 3, around_.stretch()),
+          [this, asked] { fail(Outcome::timeout, "connect took too long", asked); });
+      return;
+    }
+    if (result.reply->from.worker_trouble) {
+      history_.on_reason(*result.reply->from.worker_trouble, true);
+    }
+  }
+  const bool heard = history_.inbound(now, around_.config.edge.interval) == attribute::Heard::heard;
+  const auto reason = peer::dial_reason(result, heard);
+  fail(outcome_of(result), result.text, asked);
+  if (reason) history_.on_reason(*reason, false);
+}
+
+void PeerLink::on_report(const wire::EdgeReport& report) {
+  if (report.attempt != attempt_ || state_ == State::closed) return;
+  const base::TimePoint now = Clock::now();
+  if (report.outcome != Outcome::ok) {
+    failed_payload_ = report.failed_bytes > 64 ? report.failed_bytes : 0;
+    // A starter's exchange begins with the round; an answerer gives up one timeout after the token
+    // was due.
+    const base::TimePoint began = starts_ ? round_began_ : now - around_.config.edge.timeout;
+    fail(report.outcome, report.text, began);
+    return;
+  }
+  const std::int64_t own = around_.round();
+  if (report.phase == model::Phase::connect) {
+    around_.loop.cancel(deadline_);
+    state_ = State::open;
+    joined_ = true;
+    open_rounds_ = 0;
+    history_.on_ok(own, now, std::nullopt);
+    around_.changed(false);
+    return;
+  }
+  ++open_rounds_;
+  const bool same_clock = report.round >= own - 1 && report.round <= own + 1;
+  std::optional<double> round_trip;
+  if (report.round_trip_us > 0) round_trip = static_cast<double>(report.round_trip_us) / 1e6;
+  history_.on_ok(same_clock ? report.round : own, now, round_trip);
+  if (failed_payload_ != 0 && report.payload_bytes >= failed_payload_) failed_payload_ = 0;
+  around_.count(Outcome::ok, round_trip);
+}
+
+void PeerLink::fail(Outcome outcome, std::string /*text*/, base::TimePoint began) {
+  const bool was_open = state_ == State::open;
+  close();
+  // A peer that nobody has seen yet is not lost but awaited (never_joined is the agent's to say),
+  // and one that just came up gets a moment to settle: its worker may still be starting.
+  if (!joined_ || (!was_open && !history_.failing() && Clock::now() < settled_at_)) return;
+  const bool first = history_.on_failure(around_.round(), outcome, began);
+  around_.count(outcome, std::nullopt);
+  around_.changed(first);
+  if (first) dial_for_reason();
+}
+
+void PeerLink::dial_for_reason() {
+  const auto to = around_.address(peer_);
+  if (!to || dial_) return;
+  const base::TimePoint asked = Clock::now();
+  dial_ = peer::Call::start(
+      around_.loop, *to, bind_address(around_.config, *to), around_.config.peers.token,
+      peer::Request{.from = around_.identity()}, stretched(kDialDeadline, around_.stretch()),
+      [this, asked](peer::CallResult result) {
+        dial_.reset();
+        const base::TimePoint now = Clock::now();
+        const bool heard =
+            history_.inbound(now, around_.config.edge.interval) == attribute::Heard::heard;
+        if (const auto reason = peer::dial_reason(result, heard))
+          history_.on_reason(*reason, false);
+        if (result.reply) {
+          if (result.reply->from.worker_trouble) {
+            history_.on_reason(*result.reply->from.worker_trouble, true);
+          }
+          around_.met(result.reply->from, std::chrono::duration_cast<Millis>(now - asked));
+        }
+        around_.changed(false);
+      });
+}
+
+bool PeerLink::usable_build(const peer::Identity& other) {
+  const std::string ours = around_.build();
+  if (ours.empty() || other.build.empty() || ours == other.build) return true;
+  around_.misconfig(peer_, model::Reason::version_mismatch,
+                    "this node's Gloo is " + ours + ", " + peer_ + "'s is " + other.build +
+                        ": they cannot share a group");
+  return false;
+}
+
+void PeerLink::on_meet(const peer::Request& request, const peer::Address& local,
+                       const peer::Address& remote, peer::Server::Responder respond) {
+  const auto refuse = [&](peer::RefusalReason reason, std::string text) {
+    peer::Reply reply{.from = around_.identity()};
+    reply.body = peer::Refusal{reason, std::move(text)};
+    respond(reply);
+  };
+  if (!starts_) return refuse(peer::RefusalReason::not_in_group, "the lower name hosts a meeting");
+  if (!around_.worker_running()) {
+    return refuse(peer::RefusalReason::no_worker, "no Gloo worker is running here");
+  }
+  if (!usable_build(request.from)) {
+    return refuse(
+        peer::RefusalReason::build_mismatch,
+        "Gloo builds differ: " + around_.build() + " here, " + request.from.build + " there");
+  }
+  if (!request.from.advertised.empty() && !remote.is_loopback() &&
+      request.from.advertised != remote.host()) {
+    around_.misconfig(peer_, model::Reason::wrong_interface,
+                      peer_ + " is configured at " + request.from.advertised + " but comes from " +
+                          remote.host());
+  }
+  if (respond_) {
+    peer::Reply reply{.from = around_.identity()};
+    reply.body = peer::Refusal{peer::RefusalReason::superseded, "a newer meeting came in"};
+    std::exchange(respond_, nullptr)(reply);
+  }
+  met_this_round_ = true;
+  left_ = false;
+  joined_ = true;
+  peer_blob_ = std::get<peer::MeetPair>(request.body).blob;
+  respond_ = std::move(respond);
+  prepare(local);
+}
+
+void PeerLink::on_incarnation(const std::string& incarnation) {
+  joined_ = true;
+  left_ = false;
+  if (incarnation_ == incarnation) return;
+  const bool known = !incarnation_.empty();
+  incarnation_ = incarnation;
+  settled_at_ = Clock::now() + around_.config.edge.interval * 3;
+  if (known && state_ != State::closed) close();
+}
+
+void PeerLink::on_left() {
+  left_ = true;
+  close();
+  history_.forget();
+}
+
+void PeerLink::on_worker_lost() {
+  close();
+  history_.forget();
+}
+
+void PeerLink::close() {
+  around_.loop.cancel(deadline_);
+  call_.reset();
+  if (respond_) {
+    peer::Reply reply{.from = around_.identity()};
+    reply.body = peer::Refusal{peer::RefusalReason::timeout, "this meeting did not come about"};
+    std::exchange(respond_, nullptr)(reply);
+  }
+  if (state_ == State::closed) return;
+  state_ = State::closed;
+  closed_since_ = Clock::now();
+  around_.to_worker(wire::EdgeClose{peer_});
+}
+
+}  // namespace collwatch::agent
