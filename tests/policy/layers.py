@@ -18,12 +18,12 @@ FLOORS = [
 
 # Include prefix -> where it may appear. A library's own headers show at once who depends on it.
 LIBRARIES = {
-    "tl/": ("probes/model/result.h",),
+    "tl/": ("probes/model/result.h", "probes/gloo/"),
     "catch2/": ("tests/support/catch.h",),
     "gloo/": ("probes/gloo/",),
     "prometheus/": ("exporters/prometheus/",),
     "microhttpd.h": ("exporters/http/",),
-    "curl/": ("daemon/cli/",),
+    "curl/": ("daemon/http_client/",),
     "openssl/": ("daemon/peer/",),
     "yaml-cpp/": ("daemon/config/",),
     "CLI/": ("daemon/cli/",),
