@@ -21,6 +21,7 @@
 #include <map>
 #include <utility>
 
+#include "daemon/peer/admission.h"
 #include "daemon/peer/framing.h"
 #include "daemon/peer/socket.h"
 
@@ -28,10 +29,6 @@ namespace collwatch::peer {
 
 namespace {
 
-constexpr std::size_t kMaxConnections = 256;
-constexpr std::size_t kMaxPerAddress = 16;
-// Several agents of one host (the demo) share its address; they may not take everything either.
-constexpr std::size_t kMaxFromOwnHost = 128;
 constexpr auto kConversation = std::chrono::seconds(2);
 constexpr int kAcceptsPerWakeup = 64;
 constexpr auto kAcceptPause = base::Millis(100);
@@ -47,7 +44,7 @@ struct Connection {
   State state = State::reading;
   Address local;
   Address remote;
-  std::string host;   ///< of remote: the key of the per-address limit
+  std::string host;   ///< of remote: what admission counts by
   std::string nonce;  ///< ours, in the challenge
   std::string client_nonce;
   std::string token;  ///< the one this conversation began with
@@ -83,7 +80,6 @@ class Core : public std::enable_shared_from_this<Core> {
  private:
   void accept_all();
   void pause_accepting();
-  bool has_room(const std::string& host, bool own_host) const;
   void welcome(Fd socket);
   void on_event(ConnectionId id, std::uint32_t events);
   void on_readable(ConnectionId id, Connection& connection);
@@ -102,7 +98,7 @@ class Core : public std::enable_shared_from_this<Core> {
   Server::Handler handler_;
   ConnectionId next_id_ = 1;
   std::map<ConnectionId, Connection> connections_;
-  std::map<std::string, std::size_t> per_host_;
+  Admission admission_;
   base::EventLoop::TimerId accept_again_ = 0;
 };
 
@@ -131,19 +127,12 @@ void Core::pause_accepting() {
   });
 }
 
-bool Core::has_room(const std::string& host, bool own_host) const {
-  if (connections_.size() >= kMaxConnections) return false;
-  const auto from_there = per_host_.find(host);
-  const std::size_t limit = own_host ? kMaxFromOwnHost : kMaxPerAddress;
-  return from_there == per_host_.end() || from_there->second < limit;
-}
-
 void Core::welcome(Fd socket) {
   const auto remote = remote_address(socket.get());
   const auto local = local_address(socket.get());
   if (!remote || !local) return;  // already reset
   const std::string host = remote->host();
-  if (!has_room(host, remote->is_loopback() || host == local->host())) {
+  if (!admission_.enter(host, remote->is_loopback() || host == local->host())) {
     ++stats.over_limit;
     return;
   }
@@ -157,7 +146,6 @@ void Core::welcome(Fd socket) {
   connection.local = *local;
   connection.host = host;
   connection.token = token;
-  ++per_host_[host];
   connection.deadline = loop_.after(kConversation, [weak = weak_from_this(), id] {
     if (const auto core = weak.lock()) {
       ++core->stats.timed_out;
@@ -258,8 +246,7 @@ void Core::drop(ConnectionId id) {
   Connection& connection = found->second;
   loop_.cancel(connection.deadline);
   loop_.unwatch(connection.fd.get());
-  const auto host = per_host_.find(connection.host);
-  if (host != per_host_.end() && --host->second == 0) per_host_.erase(host);
+  admission_.leave(connection.host);
   connections_.erase(found);
 }
 
