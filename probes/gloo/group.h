@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One attempt at the group context, the same way of life as an Edge: prepared, connected by the
+// meeting's result, proven by a warm-up barrier, then runs of collectives until the first failure,
+// which destroys the context at once. A collective in progress cannot be interrupted (Gloo lends no
+// handle on it): a cancelled group ends silently when its own deadline does. Public functions are
+// the control thread's and never block, except the destructor.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "probes/gloo/store.h"
+#include "probes/gloo/surroundings.h"
+#include "probes/wire/message.h"
+
+namespace collwatch::gloo_probe {
+
+inline constexpr int kMaxGroupSize = 16;
+
+class Group {
+ public:
+  Group(const Surroundings& around, wire::GroupPrepare prepare);
+  ~Group();
+  Group(const Group&) = delete;
+  Group& operator=(const Group&) = delete;
+
+  std::uint64_t attempt() const { return prepare_.attempt; }
+  void connect(const wire::GroupConnect& connect);
+  /// After the run in progress; one that was still waiting is replaced.
+  void run(wire::GroupRun run);
+  void cancel();
+  bool over() const { return over_; }
+
+ private:
+  void live();
+  void open();
+  void run_step(const wire::GroupRun& run, std::uint32_t index);
+  void before_connect(int peer, const wire::Blob& own, const wire::Blob& theirs);
+  wire::GroupRun await_run();
+  void enter(model::Phase phase);
+  void report_failure(const Failure& failure);
+  std::chrono::milliseconds timeout() const {
+    return std::chrono::milliseconds(prepare_.timeout_ms);
+  }
+
+  const Surroundings& around_;
+  const wire::GroupPrepare prepare_;
+  std::shared_ptr<MeetingStore> store_;
+
+  // The group's thread only.
+  std::shared_ptr<GlooContext> context_;
+  model::Phase phase_ = model::Phase::device_init;
+  wire::CollectiveReport current_;  ///< what a failure will be reported as
+
+  std::atomic<bool> cancelled_{false};
+  std::atomic<bool> over_{false};
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::optional<wire::GroupRun> run_;
+  std::thread thread_;  // last: everything above is there when it starts
+};
+
+}  // namespace collwatch::gloo_probe
