@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Why it settles: an offset is trusted only beyond the uncertainty that its own delay leaves (half
-// the round trip either way), so no agent ever moves further than the truth demands, whatever the
-// asymmetry of the path; and a sample is acted on once: afterwards its peer is taken to have
-// answered with the same move, so that an old sample is not chased while the peer comes to meet us.
+// the round trip either way), so no agent moves further than the truth demands, whatever the
+// asymmetry of the path, and agreed clocks do not drift together. Of two members each sees the same
+// difference; so a sample that was acted on is taken as answered, or with lost datagrams both would
+// chase the other's old place.
 #include "daemon/peer/round_clock.h"
 
 #include <algorithm>
@@ -87,8 +88,12 @@ void RoundClock::sample_offset(const std::string& peer, double offset_ms, double
   const Sample fresh{offset_ms, std::max(delay_ms, 0.0), now};
   const auto [known, is_new] = samples_.try_emplace(peer, fresh);
   if (is_new) return;
-  const bool better = known->second.delay_ms < fresh.delay_ms;
-  if (better && now - known->second.at < kKeepRounds * interval_) return;
+  const Sample& old = known->second;
+  // The sharper of two that agree; where they do not, somebody's clock moved and the newer is true.
+  const bool sharper = old.delay_ms < fresh.delay_ms;
+  const bool agree = std::abs(old.offset_ms - fresh.offset_ms) <=
+                     (old.delay_ms + fresh.delay_ms) / 2 + 2 * kQuantisationMs;
+  if (sharper && agree && now - old.at < kKeepRounds * interval_) return;
   known->second = fresh;
 }
 
@@ -109,6 +114,7 @@ void RoundClock::adjust(Steady now, bool stepping) {
   offset_ms_ += moved;
   for (auto& [peer, sample] : samples_) {
     sample.offset_ms -= static_cast<double>(moved);
+    if (samples_.size() > 1) continue;
     sample.offset_ms -= correction(sample.offset_ms, interval_ms, stepping);
   }
 }
