@@ -26,6 +26,8 @@ namespace {
 using model::Result;
 namespace fs = std::filesystem;
 
+/// From SIGKILL to the end of a process; a driver could hold it longer, and then it may.
+constexpr std::chrono::milliseconds kLastBreath{500};
 constexpr char kWorkerName[] = "collwatch-probe-gloo";
 
 /// Parent pid from /proc/PID/stat, -1 when it is gone. The name in parentheses may hold anything.
@@ -166,6 +168,11 @@ void Agent::kill() {
   ::kill(pid_, SIGKILL);
   for (const pid_t worker : workers) ::kill(worker, SIGKILL);
   while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  // Orphans come to the demo (Lab makes it their reaper): in a container without an init they would
+  // stay zombies for ever.
+  for (const pid_t worker : workers) {
+    if (wait_for_end(worker, kLastBreath)) waitpid(worker, nullptr, WNOHANG);
   }
   pid_ = -1;
 }

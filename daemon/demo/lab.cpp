@@ -5,6 +5,7 @@
 #include "daemon/demo/lab.h"
 
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -73,6 +74,7 @@ Result<std::unique_ptr<Lab>> Lab::create(const LabOptions& options) {
     return model::fail(ErrorCode::not_found, "there is no collwatchd in " + options.bin_dir);
   }
   sweep_stale_directories();
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
   if (auto made = lab->make_directory(); !made) return model::fail(made.error());
   if (options.loopback) {
     lab->loopback_because_ = "--loopback was given";

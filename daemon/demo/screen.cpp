@@ -27,6 +27,7 @@ constexpr std::size_t kWideCell = 11;   ///< "X peer_lost", "* 0.214    "
 constexpr std::size_t kNarrowCell = 6;  ///< "* 0.2 "
 constexpr int kWideNodes = 4;
 constexpr std::size_t kNotesWanted = 8;
+constexpr char kReset[] = "\x1b[0m";
 
 /// A piece of a line: its text, and how many columns it takes where that is not its size.
 struct Piece {
@@ -63,6 +64,7 @@ std::size_t columns(const Piece& piece) {
 std::string finish(const Line& line, const Canvas& canvas) {
   std::string text;
   std::size_t room = canvas.width;
+  Style now = Style::plain;
   for (const Piece& piece : line) {
     std::string body = piece.text;
     if (columns(piece) > room) {
@@ -70,10 +72,14 @@ std::string finish(const Line& line, const Canvas& canvas) {
       body.resize(room);
     }
     room -= std::min(room, columns(piece));
-    const bool coloured = canvas.colour && piece.style != Style::plain && !body.empty();
-    text += coloured ? code(piece.style) + body + "\x1b[0m" : body;
+    if (canvas.colour && piece.style != now) {
+      text += now == Style::plain ? "" : kReset;
+      text += code(piece.style);
+      now = piece.style;
+    }
+    text += body;
   }
-  return text;
+  return now == Style::plain ? text : text + kReset;
 }
 
 std::string padded(std::string text, std::size_t width) {
@@ -153,7 +159,7 @@ class Painter {
     for (int node = 0; node < scene_.nodes; ++node) {
       line.push_back({padded("  " + node_name(node), cell_width()), Style::dim});
     }
-    line.push_back({" round trips in ms; what it says", Style::dim});
+    line.push_back({" round trips in ms", Style::dim});
     return line;
   }
 
