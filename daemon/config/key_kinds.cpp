@@ -46,7 +46,7 @@ bool scalars(const Tree& tree, const std::string& unit, const Report& report,
   }
   for (const Tree& item : tree.items) {
     if (item.shape != Tree::Shape::text) {
-      report.complain(item.line, "must be a " + unit);
+      report.complain(item.line, "must be a plain " + unit + ", without lists or sections in it");
       return false;
     }
     out.push_back(&item);

@@ -30,7 +30,7 @@ class Loader {
 
   model::Result<Config> run(const Tree* file) {
     config_.file = sources_.file;
-    if (file != nullptr) settings_.add_file(*file);
+    if (file != nullptr && !settings_.add_file(*file)) return model::fail(problems_.error());
     settings_.add_environment(sources_.environment);
     settings_.add_flags(sources_.flags);
     apply_keys();
@@ -58,8 +58,10 @@ class Loader {
     config_.warnings.push_back(settings_.sentence(key, line, text));
   }
 
-  bool is_broken(const std::string& key) const {
-    return std::find(broken_.begin(), broken_.end(), key) != broken_.end();
+  /// Whether a key that begins so kept its default because its value was wrong.
+  bool is_broken(const std::string& prefix) const {
+    return std::any_of(broken_.begin(), broken_.end(),
+                       [&](const std::string& key) { return key.starts_with(prefix); });
   }
   /// Whether a key of the same section kept its default because its value was wrong; a
   /// contradiction with that default would be no news.
@@ -116,7 +118,7 @@ class Loader {
       return complain("membership.file", "static and file are both given: leave one out");
     }
     if (!is_listed && config_.membership.file.empty()) {
-      if (!is_broken("membership.static") && !is_broken("membership.file")) {
+      if (!is_broken("membership.")) {
         complain("membership",
                  "missing: list the members in membership.static or name a "
                  "membership.file");
@@ -127,8 +129,11 @@ class Loader {
     if (is_listed) return check_listed(*listed);
     auto members = load_members(config_.membership.file, config_.node);
     if (!members) {
-      problems_.add(members.error().text);
-      return;
+      // What is wrong inside the file names its own lines; that it cannot be read is this key's.
+      if (members.error().code == model::ErrorCode::invalid_argument) {
+        return problems_.add(members.error().text);
+      }
+      return complain("membership.file", members.error().text);
     }
     config_.membership.members = std::move(*members);
     take_own_labels();
@@ -166,7 +171,8 @@ class Loader {
   void read_token() {
     const std::string& path = config_.peers.token_file;
     if (path.empty()) {
-      if (!config_.peers.insecure && !is_loopback_host(config_.peers.listen.host)) {
+      if (!config_.peers.insecure && !is_loopback_host(config_.peers.listen.host) &&
+          !is_broken("peers.")) {
         complain("peers.token_file",
                  "needed because peers.listen is " + format_endpoint(config_.peers.listen) +
                      ", not loopback: name a file with the shared token, or set peers.insecure: "
@@ -182,7 +188,7 @@ class Loader {
     if (token.size() < kShortToken) {
       warn("peers.token_file", 0, path + ": fewer than 16 characters can be guessed");
     }
-    if ((file->mode & 0007U) != 0) {
+    if ((file->mode & 0004U) != 0) {
       warn("peers.token_file", 0, path + ": readable by everybody on this host; chmod 0600 it");
     }
     config_.peers.token = std::move(token);

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <map>
 
-#include "daemon/config/suggest.h"
 #include "daemon/config/units.h"
 
 namespace collwatch::config {
@@ -60,11 +59,9 @@ std::vector<MemberProblem> check_members(const std::vector<Member>& members,
                                             std::to_string(members.size()) + ")"});
   }
   if (names.count(node) == 0) {
-    std::vector<std::string> known;
-    for (const auto& entry : names) known.push_back(entry.first);
+    // Near-by names (n1 for n4) would be a guess; a host name's first part is not.
     const std::string short_name = node.substr(0, node.find('.'));
-    const std::string hint = names.count(short_name) != 0 ? "; did you mean " + short_name + "?"
-                                                          : did_you_mean(node, known);
+    const std::string hint = names.count(short_name) != 0 ? " " + short_name : "";
     problems.push_back({members.size(), "this node '" + shown(node) +
                                             "' is not in membership: add it or set node:" + hint});
   }

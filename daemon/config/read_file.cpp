@@ -18,7 +18,7 @@ model::Result<FileBytes> read_open(int fd, const std::string& path, std::size_t 
     return model::fail(model::from_errno(path + ": cannot be read", errno));
   }
   if (!S_ISREG(facts.st_mode)) {
-    return model::fail(model::ErrorCode::invalid_argument, path + ": not a regular file");
+    return model::fail(model::ErrorCode::io, path + ": not a regular file");
   }
   FileBytes file;
   file.mode = facts.st_mode & 07777U;

@@ -34,13 +34,18 @@ void check_payloads(const Config& c, const Say& complain) {
   }
 }
 
-void check_ports(const Config& c, const Say& complain) {
+void check_ports(const RuleContext& context) {
+  const Config& c = context.config;
   const std::string& status = c.listen.host;
   const std::string& peer = c.peers.listen.host;
   if (c.listen.port == c.peers.listen.port &&
       (status == peer || is_any_host(status) || is_any_host(peer))) {
-    complain("peers.listen", "port " + std::to_string(c.peers.listen.port) +
-                                 " is taken by listen (" + format_endpoint(c.listen) + ")");
+    const bool at_listen = context.given("listen") && !context.given("peers.listen");
+    const Endpoint& other = at_listen ? c.peers.listen : c.listen;
+    context.complain(at_listen ? "listen" : "peers.listen",
+                     "port " + std::to_string(other.port) + " is taken by " +
+                         (at_listen ? "peers.listen" : "listen") + " (" + format_endpoint(other) +
+                         ")");
   }
 }
 
@@ -128,7 +133,7 @@ void check_rules(const RuleContext& context) {
   check_timeout(context, "probes.edge", c.edge.timeout, c.edge.interval);
   check_timeout(context, "probes.gloo", c.gloo.timeout, c.gloo.interval);
   check_payloads(c, context.complain);
-  check_ports(c, context.complain);
+  check_ports(context);
   check_family(c, context.complain);
   check_network(c, context.host, context.complain);
   warn_about_members(c, context.warn);

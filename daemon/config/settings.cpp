@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <string_view>
-#include <vector>
 
 #include "daemon/config/keys.h"
 #include "daemon/config/suggest.h"
@@ -26,6 +26,25 @@ bool is_reserved(const std::string& variable) {
          std::any_of(kProtocols.begin(), kProtocols.end(), [&](std::string_view protocol) {
            return variable.find(protocol, port) != std::string::npos;
          });
+}
+
+bool is_known(const std::string& key) {
+  return find_key(key) != nullptr || is_section(key);
+}
+
+/// The variable that `variable` was probably meant to be, for any way of joining a key's words.
+std::string meant_variable(const std::string& variable) {
+  std::string key;
+  for (const char c : variable.substr(std::string_view("COLLWATCH_").size())) {
+    if (c != '_') {
+      key += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    } else if (!key.ends_with('.')) {
+      key += '.';
+    }
+  }
+  while (key.ends_with('.')) key.pop_back();
+  const auto meant = nearest(key, key_names());
+  return meant ? "; did you mean " + environment_name(*meant) + "?" : "";
 }
 
 /// "a, b,c" to a list of three; "" to none.
@@ -53,13 +72,14 @@ void Settings::complain_in_file(int line, const std::string& key, const std::str
   problems_.add(file_ + ":" + std::to_string(line) + ": " + key + ": " + text);
 }
 
-void Settings::add_file(const Tree& root) {
+bool Settings::add_file(const Tree& root) {
   if (root.shape != Tree::Shape::section) {
     problems_.add(file_ + ":" + std::to_string(root.line) +
                   ": not a configuration: keys and values expected");
-    return;
+    return false;
   }
   add_section(root, "");
+  return true;
 }
 
 void Settings::add_section(const Tree& section, const std::string& prefix) {
@@ -71,8 +91,17 @@ void Settings::add_section(const Tree& section, const std::string& prefix) {
                        "duplicate key (first on line " + std::to_string(first->second) + ")");
       continue;
     }
+    if (entry.key.find('.') != std::string::npos) {
+      // Two spellings of one key would let it be given twice unnoticed.
+      complain_in_file(entry.line, shown(key),
+                       is_known(key) ? "nest it: a section's keys stand under the section"
+                                     : "unknown key" + did_you_mean(key, key_names()));
+      continue;
+    }
     if (find_key(key) != nullptr) {
-      settings_[key] = {Setting::From::file, file_, entry.value};
+      Tree value = entry.value;
+      value.line = entry.line;
+      settings_[key] = {Setting::From::file, file_, std::move(value)};
       continue;
     }
     if (!is_section(key)) {
@@ -102,18 +131,14 @@ void Settings::add_text(const std::string& key, const std::string& text, Setting
 
 void Settings::add_environment(const std::map<std::string, std::string>& environment) {
   std::map<std::string, std::string> key_of;
-  std::vector<std::string> variables;
-  for (const std::string& key : key_names()) {
-    variables.push_back(environment_name(key));
-    key_of[variables.back()] = key;
-  }
+  for (const std::string& key : key_names()) key_of[environment_name(key)] = key;
   for (const auto& [variable, text] : environment) {
     if (!variable.starts_with("COLLWATCH_")) continue;
     const auto key = key_of.find(variable);
     if (key != key_of.end()) {
       add_text(key->second, text, Setting::From::environment, variable);
     } else if (!is_reserved(variable)) {
-      problems_.add(shown(variable) + ": unknown key" + did_you_mean(variable, variables));
+      problems_.add(shown(variable) + ": unknown key" + meant_variable(variable));
     }
   }
 }

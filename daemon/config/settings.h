@@ -24,7 +24,8 @@ class Settings {
   /// `file` may be empty; then problems without a source begin with the key.
   Settings(std::string file, Problems& problems) : file_(std::move(file)), problems_(problems) {}
 
-  void add_file(const Tree& root);
+  /// False when it is no configuration at all, so that nothing else about it is worth saying.
+  bool add_file(const Tree& root);
   void add_environment(const std::map<std::string, std::string>& environment);
   void add_flags(const std::map<std::string, std::string>& flags);
 

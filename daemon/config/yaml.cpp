@@ -116,7 +116,20 @@ class TreeBuilder : public YAML::EventHandler {
 
 model::Result<Tree> broken(const std::string& name, int line, const std::string& why) {
   return model::fail(model::ErrorCode::invalid_argument,
-                     name + ":" + std::to_string(line) + ": not valid YAML: " + shown(why));
+                     name + ":" + std::to_string(line) + ": not valid YAML: " + why);
+}
+
+/// YAML forbids tabs in indentation, and the library says so in other words.
+std::string tab_hint(const std::string& bytes, int line) {
+  std::istringstream lines(bytes);
+  std::string text;
+  for (int number = 1; number <= line && std::getline(lines, text); ++number) {
+    const std::size_t tab = text.find_first_not_of(' ');
+    if (tab != std::string::npos && text[tab] == '\t') {
+      return " (line " + std::to_string(number) + " is indented with a tab; use spaces)";
+    }
+  }
+  return "";
 }
 
 }  // namespace
@@ -141,9 +154,10 @@ model::Result<Tree> parse_yaml(const std::string& bytes, const std::string& name
   } catch (const Refused& refused) {
     return broken(name, refused.line, refused.text);
   } catch (const YAML::Exception& exception) {
-    return broken(name, exception.mark.line + 1, exception.msg);
+    const int line = exception.mark.line + 1;
+    return broken(name, line, shown(exception.msg) + tab_hint(bytes, line));
   } catch (const std::exception& exception) {
-    return broken(name, 1, exception.what());
+    return broken(name, 1, shown(exception.what()));
   }
 }
 
