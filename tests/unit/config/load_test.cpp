@@ -12,6 +12,7 @@
 #include <fstream>
 
 #include "daemon/config/key_flags.h"
+#include "daemon/config/options.h"
 #include "tests/support/catch.h"
 #include "tests/unit/config/cases.h"
 
@@ -252,4 +253,16 @@ TEST_CASE("flags are keys with values, one way or the other") {
   CHECK(said({"--node=a", "--node=b"}) == "--node: given twice");
   CHECK(said({"file.yaml"}) == "'file.yaml': unexpected; write --section.key VALUE");
   CHECK(said({"--"}) == "'--': unexpected; write --section.key VALUE");
+}
+
+TEST_CASE("the daemon's own flags stand beside the keys; help and version win") {
+  const auto options = config::parse_daemon_options({"--config", "c.yaml", "--node", "n1"});
+  REQUIRE(options);
+  CHECK(options->config_file == "c.yaml");
+  CHECK(options->flags == std::map<std::string, std::string>{{"node", "n1"}});
+  CHECK_FALSE(options->help);
+  CHECK(config::parse_daemon_options({"--nonsense", "--help"})->help);
+  CHECK(config::parse_daemon_options({"--version"})->version);
+  CHECK(config::parse_daemon_options({"--nonsense"}).error().text == "--nonsense: unknown key");
+  CHECK(config::daemon_help().find("--config FILE") != std::string::npos);
 }
