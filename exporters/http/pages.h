@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What each path answers, knowing nothing of sockets. A page is rendered from the current Snapshot
+// when it is asked for and kept until there is a newer Snapshot (at most a second, so that ages
+// stay true while the daemon's loop is stuck): a thousand scrapes cost one rendering. One thread,
+// the HTTP server's.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "exporters/snapshot.h"
+
+namespace collwatch::exporters {
+
+/// Both are called on the HTTP thread, must not block and must not throw.
+struct HttpCallbacks {
+  std::function<std::shared_ptr<const Snapshot>()> snapshot;  ///< null: nothing to show yet
+  std::function<double()> seconds_since_turn;                 ///< of the daemon's event loop
+};
+
+struct Reply {
+  unsigned status = 200;
+  const char* content_type = "";
+  std::shared_ptr<const std::string> body;
+};
+
+class Pages {
+ public:
+  using TimePoint = std::chrono::steady_clock::time_point;
+  using Now = std::function<TimePoint()>;
+
+  explicit Pages(HttpCallbacks callbacks, Now now = std::chrono::steady_clock::now);
+
+  /// The reply to GET `path` (without its query). 404 for what does not exist.
+  Reply get(std::string_view path);
+
+  /// How often a page was rendered rather than taken from the last time.
+  std::uint64_t renderings() const { return renderings_; }
+
+ private:
+  using Renderer = std::string (*)(const Snapshot&, double snapshot_age_seconds);
+  struct Route {
+    const char* content_type;
+    Renderer render;
+  };
+  struct Kept {
+    std::shared_ptr<const Snapshot> of;  ///< holding it keeps the address from being used again
+    TimePoint at;
+    std::shared_ptr<const std::string> body;
+  };
+
+  static const Route* rendered_route(std::string_view path);
+  Reply rendered(std::string_view path, const Route& route);
+  Reply health() const;
+  Reply readiness() const;
+  double age_of(const std::shared_ptr<const Snapshot>& snapshot, TimePoint now);
+
+  HttpCallbacks callbacks_;
+  Now now_;
+  std::map<std::string, Kept, std::less<>> kept_;
+  std::shared_ptr<const Snapshot> newest_;
+  TimePoint newest_since_;
+  std::uint64_t renderings_ = 0;
+};
+
+}  // namespace collwatch::exporters
