@@ -17,6 +17,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <utility>
 
 #include "daemon/demo/command.h"
 
@@ -52,13 +53,11 @@ std::string program_of(pid_t pid) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(127);  // the demo died before the line above
+  // start() blocked them all: none may find the parent's handlers here, and be lost in them.
+  for (int number = 1; number < NSIG; ++number) ::signal(number, SIG_DFL);
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
-  ::signal(SIGPIPE, SIG_DFL);
-  ::signal(SIGINT, SIG_DFL);
-  ::signal(SIGTERM, SIG_DFL);
-  ::signal(SIGHUP, SIG_DFL);
   const int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
   dup2(null, STDIN_FILENO);
   dup2(log_fd, STDOUT_FILENO);
@@ -81,6 +80,14 @@ bool wait_for_end(pid_t pid, std::chrono::milliseconds patience) {
   } while (ready < 0 && errno == EINTR);
   close(pidfd);
   return ready > 0;
+}
+
+/// A daemon's orphans come to the demo (Lab makes it their reaper): in a container without an init
+/// they would stay zombies for ever.
+void reap_orphans(const std::vector<pid_t>& orphans) {
+  for (const pid_t orphan : orphans) {
+    if (wait_for_end(orphan, kLastBreath)) waitpid(orphan, nullptr, WNOHANG);
+  }
 }
 
 std::string how_it_ended(int status) {
@@ -131,9 +138,13 @@ Result<void> Agent::start(const std::string& executable) {
   const int log_fd = open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   if (log_fd < 0) return model::fail(model::from_errno("open " + log, errno));
   const pid_t parent = getpid();
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
   const pid_t child = fork();
   if (child == 0) become(argv.data(), log_fd, parent);
   const int fork_errno = errno;
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
   close(log_fd);
   if (child < 0) return model::fail(model::from_errno("fork", fork_errno));
   pid_ = child;
@@ -149,14 +160,21 @@ bool Agent::running() {
   if (done == 0) return true;
   if (done == pid_ && !asked_to_end_) ended_ = how_it_ended(status);
   pid_ = -1;
+  reap_orphans(std::exchange(workers_, {}));
   return false;
 }
 
-void Agent::stop(std::chrono::milliseconds patience) {
-  if (!running()) return;
+void Agent::ask_to_stop() {
+  if (!running() || asked_to_end_) return;
   asked_to_end_ = true;
+  workers_ = children();
+  ::kill(pid_, SIGCONT);
   ::kill(pid_, SIGTERM);
-  if (!wait_for_end(pid_, patience)) return kill();
+}
+
+void Agent::stop(std::chrono::milliseconds patience) {
+  ask_to_stop();
+  if (pid_ > 0 && !wait_for_end(pid_, patience)) kill();
   running();
 }
 
@@ -164,17 +182,11 @@ void Agent::kill() {
   if (!running()) return;
   asked_to_end_ = true;
   // Looked up before the daemon dies (orphans have another parent), killed after it (it respawns).
-  const std::vector<pid_t> workers = children();
+  workers_ = children();
   ::kill(pid_, SIGKILL);
-  for (const pid_t worker : workers) ::kill(worker, SIGKILL);
-  while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
-  }
-  // Orphans come to the demo (Lab makes it their reaper): in a container without an init they would
-  // stay zombies for ever.
-  for (const pid_t worker : workers) {
-    if (wait_for_end(worker, kLastBreath)) waitpid(worker, nullptr, WNOHANG);
-  }
-  pid_ = -1;
+  for (const pid_t worker : workers_) ::kill(worker, SIGKILL);
+  wait_for_end(pid_, kLastBreath);
+  running();
 }
 
 Result<void> Agent::signal(int number) {

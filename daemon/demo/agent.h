@@ -40,6 +40,7 @@ class Agent {
                                 const std::string& token_file) const;
   model::Result<void> start(const std::string& executable);
 
+  void ask_to_stop();  ///< SIGTERM, once; does not wait
   /// SIGTERM, and SIGKILL to daemon and worker when that took longer than `patience`.
   void stop(std::chrono::milliseconds patience);
   void kill();  ///< SIGKILL to daemon and worker, and reap
@@ -65,6 +66,7 @@ class Agent {
   pid_t pid_ = -1;
   bool asked_to_end_ = false;
   std::string ended_;
+  std::vector<pid_t> workers_;  ///< of a daemon that was asked to end, to be reaped after it
 };
 
 }  // namespace collwatch::demo

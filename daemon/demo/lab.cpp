@@ -89,10 +89,7 @@ Result<std::unique_ptr<Lab>> Lab::create(const LabOptions& options) {
 
 Lab::~Lab() {
   // All at once: the farewell is shared, and nobody sees the others leave one by one.
-  for (auto& agent : agents_) {
-    if (agent->running()) (void)agent->signal(SIGCONT);
-    if (agent->running()) (void)agent->signal(SIGTERM);
-  }
+  for (auto& agent : agents_) agent->ask_to_stop();
   const auto until = std::chrono::steady_clock::now() + kFarewell;
   for (auto& agent : agents_) {
     const auto left = until - std::chrono::steady_clock::now();
