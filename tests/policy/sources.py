@@ -20,10 +20,12 @@ GOOD_HOSTS = re.compile(r"^(localhost|127\.|\[::1\]|0\.0\.0\.0|10\.|192\.168\.|"
                         r"man7\.org|semver\.org|keepachangelog\.com)|\W)")
 
 
-def comment_marks(path):
+def comment_marks(path, text):
     if path.endswith((".h", ".cpp")):
         return "//"
-    if path.endswith((".py", ".sh", "CMakeLists.txt", ".cmake")) or path in ("Makefile", ".ci/run"):
+    if path.endswith((".py", ".sh", "CMakeLists.txt", ".cmake")) or path == "Makefile":
+        return "#"
+    if text.startswith("#!"):
         return "#"
     return None
 
@@ -31,7 +33,7 @@ def comment_marks(path):
 def check_opening(tree):
     complaints = []
     for path, text in tree.files.items():
-        mark = comment_marks(path)
+        mark = comment_marks(path, text)
         lines = text.splitlines()
         # An area's CMakeLists.txt is one call; it explains itself.
         if mark is None or (path.startswith("tests/") and path.endswith("CMakeLists.txt") and len(lines) <= 5):
@@ -76,7 +78,9 @@ def functions(text):
 
 def check_budget(tree):
     complaints = []
-    for path, text in tree.matching(".h", ".cpp", ".py", ".sh"):
+    for path, text in tree.files.items():
+        if not path.endswith((".h", ".cpp", ".py", ".sh")) and not text.startswith("#!"):
+            continue
         length = text.count("\n")
         if length > FILE_BUDGET:
             complaints.append(f"{path}:{FILE_BUDGET}: {length} lines, at most {FILE_BUDGET}")
