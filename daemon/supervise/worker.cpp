@@ -187,7 +187,6 @@ void Machine::channel_closed() {
   loop_.unwatch(channel_.fd());
   channel_.close();
   // Usually it is just dying: its descriptors go a moment before its exit can be seen.
-  if (ladder_signal_ != 0) return;
   closed_timer_ = loop_.after(options_.grace, [weak = weak_from_this()] {
     const auto self = weak.lock();
     if (self && self->ladder_signal_ == 0 && !self->process_.has_exited()) {

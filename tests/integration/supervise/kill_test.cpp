@@ -52,12 +52,7 @@ TEST_CASE("a stopped worker that does not ignore SIGTERM needs SIGKILL all the s
   Keeper keeper(*loop);
   keeper.start({"hello", "stop_self"});
   REQUIRE(keeper.until<wire::Hello>());
-  siginfo_t info{};
-  REQUIRE(turn_until(*loop, [&] {
-    return waitid(P_PID, static_cast<id_t>(keeper.worker->pid()), &info,
-                  WSTOPPED | WNOHANG | WNOWAIT) == 0 &&
-           info.si_pid != 0;
-  }));
+  REQUIRE(wait_aside([&] { return state_of(keeper.worker->pid()) == 'T'; }));
   keeper.worker->kill("stopped");
   REQUIRE(keeper.until_ended());
   CHECK(keeper.ends == std::vector<ExitFact>{KilledByUs{SIGKILL}});
@@ -68,9 +63,7 @@ TEST_CASE("its own death is never booked as our kill") {
   Keeper keeper(*loop);
   keeper.start({"hello", "crash"});
   // Dead, but the loop has not turned since: kill() comes too late.
-  const auto deadline = Clock::now() + 20s;
-  while (!dead(keeper.worker->pid()) && Clock::now() < deadline) usleep(1000);
-  REQUIRE(dead(keeper.worker->pid()));
+  REQUIRE(wait_aside([&] { return dead(keeper.worker->pid()); }));
   keeper.worker->kill("too late");
   CHECK(keeper.worker->phase() == WorkerPhase::starting);
   REQUIRE(keeper.until_ended());

@@ -53,7 +53,10 @@ std::string temporary_folder() {
 }  // namespace
 
 TEST_CASE("a worker has exactly the four descriptors it should have") {
-  const int leaky = open("/dev/zero", O_RDONLY);  // what a careless parent hands down
+  // What a careless parent hands down, at a number that nothing else takes.
+  const int zero = open("/dev/zero", O_RDONLY);
+  const int leaky = fcntl(zero, F_DUPFD, 50);
+  close(zero);
   const std::string descriptors = told("descriptors");
   close(leaky);
   CHECK(descriptors.find("fd 0 /dev/null\n") != std::string::npos);
@@ -64,15 +67,54 @@ TEST_CASE("a worker has exactly the four descriptors it should have") {
   CHECK(pids_after("fd ", descriptors) == std::vector<pid_t>{0, 1, 2, 3});
 }
 
-TEST_CASE("the descriptors are right even where the daemon itself has no stdin") {
-  const int saved = fcntl(0, F_DUPFD_CLOEXEC, 10);
-  close(0);
-  const std::string descriptors = told("descriptors");
-  if (saved >= 0) {
-    dup2(saved, 0);
-    close(saved);
+namespace {
+/// Standard descriptors taken away, so that new ones get their numbers; given back at the end.
+class WithoutStandardDescriptors {
+ public:
+  WithoutStandardDescriptors() {
+    for (int fd = 0; fd < 3; ++fd) {
+      saved_[static_cast<std::size_t>(fd)] = fcntl(fd, F_DUPFD_CLOEXEC, 10);
+      close(fd);
+    }
   }
+  ~WithoutStandardDescriptors() {
+    for (int fd = 0; fd < 3; ++fd) {
+      const int saved = saved_[static_cast<std::size_t>(fd)];
+      dup2(saved, fd);
+      close(saved);
+    }
+  }
+  WithoutStandardDescriptors(const WithoutStandardDescriptors&) = delete;
+  WithoutStandardDescriptors& operator=(const WithoutStandardDescriptors&) = delete;
+
+ private:
+  std::array<int, 3> saved_{};
+};
+}  // namespace
+
+TEST_CASE("the descriptors are right even where the daemon was started without its own") {
+  auto loop = EventLoop::create().value();
+  Keeper keeper(*loop);
+  std::string descriptors;
+  bool ended = false;
+  {
+    // Now the channel's two ends and the pipe's first get 0, 1 and 2. No check in here: there is
+    // nowhere to print.
+    const WithoutStandardDescriptors closed;
+    auto spawned =
+        Worker::spawn(*loop, keeper.options({"hello", "show descriptors"}), keeper.handlers());
+    if (spawned) {
+      const auto deadline = Clock::now() + 20s;
+      while (keeper.ends.empty() && Clock::now() < deadline && loop->turn(20ms)) continue;
+      ended = !keeper.ends.empty();
+      descriptors = (*spawned)->output_tail();
+    }
+  }
+  REQUIRE(ended);
+  CHECK(keeper.count<wire::Hello>() == 1);
   CHECK(descriptors.find("fd 0 /dev/null\n") != std::string::npos);
+  CHECK(descriptors.find("fd 1 pipe:") != std::string::npos);
+  CHECK(descriptors.find("fd 2 pipe:") != std::string::npos);
   CHECK(descriptors.find("fd 3 socket:") != std::string::npos);
 }
 

@@ -8,6 +8,7 @@
 #include <dirent.h>
 #include <signal.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
@@ -55,13 +56,25 @@ inline bool childless() {
   return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 && errno == ECHILD;
 }
 
-/// Gone, or a zombie that somebody else has to reap.
-inline bool dead(pid_t pid) {
+/// The state letter of proc(5): R, S, T (stopped), Z (zombie) ...; X for one that is gone.
+inline char state_of(pid_t pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
   const std::string stat{std::istreambuf_iterator<char>(file), {}};
   const auto name_end = stat.rfind(')');
-  return name_end == std::string::npos || stat.at(name_end + 2) == 'Z' ||
-         stat.at(name_end + 2) == 'X';
+  return name_end == std::string::npos ? 'X' : stat.at(name_end + 2);
+}
+
+/// Gone, or a zombie that somebody has to reap.
+inline bool dead(pid_t pid) {
+  return state_of(pid) == 'Z' || state_of(pid) == 'X';
+}
+
+/// Waits without turning any loop, so that what happens meanwhile waits for the loop too.
+template <typename Condition>
+bool wait_aside(const Condition& condition) {
+  const auto deadline = Clock::now() + 20s;
+  while (!condition() && Clock::now() < deadline) usleep(1000);
+  return condition();
 }
 
 /// The numbers that follow `word` in what was printed: "child 17\nchild 18\n".
