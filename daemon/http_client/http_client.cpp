@@ -118,9 +118,12 @@ model::Result<HttpReply> http_get(const std::string& url, std::chrono::milliseco
   }
   if (!transfer.opening.text.empty()) return model::fail(transfer.opening);
   if (status != CURLE_OK) {
-    const std::string why = error_text[0] != '\0' ? error_text : curl_easy_strerror(status);
     long sys_errno = 0;
     curl_easy_getinfo(curl.get(), CURLINFO_OS_ERRNO, &sys_errno);
+    if (status == CURLE_COULDNT_CONNECT && sys_errno != 0) {
+      return model::fail(model::from_errno(url, static_cast<int>(sys_errno)));
+    }
+    const std::string why = error_text[0] != '\0' ? error_text : curl_easy_strerror(status);
     return model::fail({code_of(status), url + ": " + why, static_cast<int>(sys_errno)});
   }
   long http_status = 0;

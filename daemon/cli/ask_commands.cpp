@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `status` and `check`: the two that ask an agent.
+#include <unistd.h>
+
+#include <cstdlib>
+#include <iostream>
+#include <string_view>
+
+#include "daemon/cli/agent_url.h"
+#include "daemon/cli/commands.h"
+#include "daemon/cli/status_text.h"
+
+namespace collwatch::cli {
+namespace {
+
+constexpr const char* kStatusPath = "/api/v1/status";
+
+/// Colour only where a person looks, and where they have not said otherwise (no-color.org).
+Colour colour_of_stdout() {
+  const char* const no_colour = std::getenv("NO_COLOR");
+  const char* const terminal = std::getenv("TERM");
+  const bool unwanted = no_colour != nullptr && *no_colour != '\0';
+  const bool dumb = terminal != nullptr && std::string_view(terminal) == "dumb";
+  return isatty(STDOUT_FILENO) == 1 && !unwanted && !dumb ? Colour::yes : Colour::no;
+}
+
+}  // namespace
+
+int run_status(const StatusOptions& options) {
+  const std::string url = agent_url(options.url);
+  const auto body = ask_agent(url, kStatusPath);
+  if (!body) {
+    std::cerr << "collwatch: " << body.error().text
+              << "\nIs collwatchd running there? --url names another agent.\n";
+    return kAgentUnreachable;
+  }
+  const auto status = parse_status(*body);
+  if (!status) {
+    std::cerr << "collwatch: " << url << ": " << status.error().text << "\n";
+    return kAgentUnreachable;
+  }
+  if (options.json) {
+    std::cout << *body << "\n";
+  } else {
+    std::cout << status_text(*status, std::chrono::system_clock::now(), colour_of_stdout());
+  }
+  return 0;
+}
+
+int run_check(const CheckOptions& options) {
+  const std::string url = agent_url(options.url);
+  model::Result<StatusReply> status = StatusReply{};
+  const auto body = ask_agent(url, kStatusPath);
+  status = body ? parse_status(*body) : model::Result<StatusReply>(model::fail(body.error()));
+  // An agent whose loop is stuck still serves its last snapshot; /healthz is how it says so.
+  if (status) {
+    const auto health = ask_agent(url, "/healthz");
+    if (!health) status = model::fail(model::ErrorCode::timeout, "the agent's loop is stuck");
+  }
+  const CheckResult result = check(status, std::chrono::system_clock::now());
+  std::cout << result.line << "\n";
+  return exit_code(result.health, options.style);
+}
+
+}  // namespace collwatch::cli

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The subcommands once their flags are parsed. Each prints and returns the program's exit code;
+// main.cpp is the only caller.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "daemon/cli/check.h"
+
+namespace collwatch::cli {
+
+inline constexpr int kUsageError = 2;
+inline constexpr int kAgentUnreachable = 3;
+
+struct StatusOptions {
+  std::string url;
+  bool json = false;
+};
+int run_status(const StatusOptions& options);
+
+struct CheckOptions {
+  std::string url;
+  CheckStyle style = CheckStyle::nagios;
+};
+int run_check(const CheckOptions& options);
+
+int run_config_check(const std::string& file, const std::vector<std::string>& key_flags);
+int run_config_print(const std::string& file, const std::vector<std::string>& key_flags);
+
+struct InitOptions {
+  std::vector<std::string> peers;
+  std::string folder = ".";
+};
+int run_config_init(const InitOptions& options);
+
+}  // namespace collwatch::cli

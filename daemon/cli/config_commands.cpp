@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `config check` and `config print`: what collwatchd would make of this file here, with this
+// environment. init is in init.cpp.
+#include <iostream>
+
+#include "daemon/cli/commands.h"
+#include "daemon/config/key_flags.h"
+#include "daemon/config/load.h"
+#include "daemon/config/print.h"
+#include "daemon/config/units.h"
+
+namespace collwatch::cli {
+namespace {
+
+/// Prints what is wrong; a Config only if nothing is.
+model::Result<config::Config> load_and_tell(const std::string& file,
+                                            const std::vector<std::string>& key_flags) {
+  config::Sources sources;
+  sources.file = file;
+  sources.environment = config::process_environment();
+  auto flags = config::parse_key_flags(key_flags);
+  if (!flags) {
+    std::cerr << flags.error().text << "\n";
+    return model::fail(flags.error());
+  }
+  sources.flags = std::move(*flags);
+  auto config = config::load(sources);
+  if (!config) {
+    std::cerr << config.error().text << "\n";
+    return config;
+  }
+  for (const std::string& warning : config->warnings) std::cerr << "warning: " << warning << "\n";
+  return config;
+}
+
+}  // namespace
+
+int run_config_check(const std::string& file, const std::vector<std::string>& key_flags) {
+  const auto config = load_and_tell(file, key_flags);
+  if (!config) return kUsageError;
+  std::cout << file << ": ok: node " << config->node << " of " << config->membership.members.size()
+            << ", status on " << config::format_endpoint(config->listen) << ", peers on "
+            << config::format_endpoint(config->peers.listen) << "\n";
+  return 0;
+}
+
+int run_config_print(const std::string& file, const std::vector<std::string>& key_flags) {
+  const auto config = load_and_tell(file, key_flags);
+  if (!config) return kUsageError;
+  std::cout << config::print(*config);
+  return 0;
+}
+
+}  // namespace collwatch::cli

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Runs the built `collwatch` and keeps what it printed and how it ended.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace collwatch::test {
+
+struct Ran {
+  int code = -1;  ///< exit code, or 128 + signal
+  std::string out, err;
+};
+
+/// `environment` replaces the inherited COLLWATCH_* variables.
+Ran run_collwatch(const std::vector<std::string>& arguments,
+                  const std::map<std::string, std::string>& environment = {});
+
+}  // namespace collwatch::test
