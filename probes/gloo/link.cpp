@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The exchange, step by step. Every wait goes through await(), which knows the deadline, the half
-// and the way out; guarded() is where Gloo's exceptions end.
+// The exchange, step by step. Every wait goes through await(), which knows the deadline and the way
+// out; guarded() is where Gloo's exceptions end.
 #include "probes/gloo/link.h"
 
 #include <gloo/transport/unbound_buffer.h>
@@ -74,19 +74,21 @@ auto Link::guarded(Steps&& steps) {
     throw;
   } catch (const std::exception& error) {
     Failure failure = classify(error.what(), model::Phase::collective);
-    const bool large = tried_bytes_ > kSmallBytes;
     // The peer's deadline for the same bytes is as long as ours, and whoever is first to give up
-    // closes the connection. So late in the large part a closed connection is that same timeout.
-    if (large && failure.outcome == model::Outcome::peer_lost &&
-        Clock::now() - large_since_ >= large_timeout_ / 2) {
+    // closes the connection. So a connection that closes late in a part is that same timeout.
+    const auto waited = Clock::now() - part_since_;
+    const bool in_part = missing_ != Half::none && part_deadline_ > part_since_;
+    if (in_part && failure.outcome == model::Outcome::peer_lost &&
+        waited >= (part_deadline_ - part_since_) / 2) {
       failure.outcome = model::Outcome::timeout;
     }
-    if (failure.outcome == model::Outcome::timeout) {
-      // No confirm means that what *we* sent did not arrive.
-      failure.half = confirming_ ? Half::send : waiting_for_;
-    }
+    if (failure.outcome == model::Outcome::timeout) failure.half = missing_;
     fail(std::move(failure));
   }
+}
+
+void Link::fail(Failure failure) const {
+  throw LinkError(std::move(failure), round_, part_bytes_);
 }
 
 Link::Link(std::shared_ptr<GlooContext> context, Options options)
@@ -94,8 +96,8 @@ Link::Link(std::shared_ptr<GlooContext> context, Options options)
   const bool starter = options_.rank == 0;
   guarded([&] {
     call_in_ = incoming(starter ? PayloadKind::reply : PayloadKind::token, kSmallBytes);
-    call_out_ = std::make_unique<Lane>(*this, starter ? PayloadKind::token : PayloadKind::reply,
-                                       starter, kSmallBytes);
+    call_out_ = outgoing(starter ? PayloadKind::token : PayloadKind::reply, kSmallBytes);
+    go_ = starter ? outgoing(PayloadKind::go, kSmallBytes) : nullptr;
   });
 }
 
@@ -105,11 +107,8 @@ std::uint64_t Link::slot(PayloadKind kind, bool from_rank_0) const {
   return 2 * static_cast<std::uint64_t>(kind) + (from_rank_0 ? 1 : 0);
 }
 
-std::unique_ptr<Link::Lane> Link::outgoing(const Payload& payload, std::uint32_t bytes) {
-  auto lane = std::make_unique<Lane>(*this, payload.kind, options_.rank == 0, bytes);
-  fill_payload(lane->bytes(), payload, options_.own_seal);
-  lane->post_send();
-  return lane;
+std::unique_ptr<Link::Lane> Link::outgoing(PayloadKind kind, std::uint32_t bytes) {
+  return std::make_unique<Lane>(*this, kind, options_.rank == 0, bytes);
 }
 
 std::unique_ptr<Link::Lane> Link::incoming(PayloadKind kind, std::uint32_t bytes) {
@@ -123,61 +122,69 @@ void Link::nudge() {
   for (Lane* lane : lanes_) lane->abort_waits();
 }
 
-void Link::await(Half half, Lane& lane, Clock::time_point deadline) {
-  waiting_for_ = half;
+// --- steps ------------------------------------------------------------------------------------
+
+void Link::begin_part(std::uint32_t bytes, milliseconds timeout) {
+  part_bytes_ = bytes;
+  part_since_ = Clock::now();
+  part_deadline_ = part_since_ + timeout;
+}
+
+void Link::send(Lane& lane, const Payload& payload) {
+  fill_payload(lane.bytes(), payload, options_.own_seal);
+  lane.post_send();
+}
+
+void Link::await(Lane& lane, Half half, Half missing) {
+  missing_ = missing;
   for (;;) {
     if (options_.cancelled->load()) throw Interrupted();
-    const auto left = std::chrono::ceil<milliseconds>(deadline - Clock::now());
-    if (lane.wait(half, std::max(left, milliseconds(1)))) return;
+    const auto left = std::chrono::ceil<milliseconds>(part_deadline_ - Clock::now());
+    if (lane.wait(half, std::max(left, milliseconds(1)))) break;
   }
+  missing_ = Half::none;
 }
 
-void Link::await_send(Lane& lane, Clock::time_point deadline) {
-  await(Half::send, lane, deadline);
+void Link::await_send(Lane& lane) {
+  await(lane, Half::send, Half::send);
 }
-void Link::await_recv(Lane& lane, Clock::time_point deadline) {
-  await(Half::recv, lane, deadline);
+void Link::await_recv(Lane& lane, Half missing) {
+  await(lane, Half::recv, missing);
 }
 
-void Link::fail(Failure failure) const {
-  throw LinkError(std::move(failure), round_, tried_bytes_);
+void Link::expect(Lane& lane, const Payload& payload) {
+  const auto got = expect_payload(lane.bytes(), options_.peer_seal, payload);
+  if (!got) fail(got.error());
 }
+
+// --- exchanges --------------------------------------------------------------------------------
 
 Exchange Link::start(std::int64_t round, std::uint32_t large_bytes, milliseconds timeout) {
   COLLWATCH_ASSERT(options_.rank == 0 && large_bytes <= kMaxLargeBytes);
   return guarded([&] {
     round_ = round;
-    tried_bytes_ = kSmallBytes;
-    const auto began = Clock::now();
-    std::unique_ptr<Lane> large_in;
-    std::unique_ptr<Lane> confirm_in;
-    if (large_bytes > 0) {
-      large_in = incoming(PayloadKind::large, large_bytes);
-      confirm_in = incoming(PayloadKind::confirm, kSmallBytes);
-    }
-    fill_payload(call_out_->bytes(), {PayloadKind::token, round, large_bytes}, options_.own_seal);
-    call_out_->post_send();
-    await_send(*call_out_, began + timeout);
-    await_recv(*call_in_, began + timeout);
-    const auto reply = expect_payload(call_in_->bytes(), options_.peer_seal,
-                                      {PayloadKind::reply, round, large_bytes});
-    if (!reply) fail(reply.error());
-    call_in_->post_recv();
+    begin_part(kSmallBytes, timeout);
+    const bool large = large_bytes > 0;
+    const auto large_in = large ? incoming(PayloadKind::large, large_bytes) : nullptr;
+    const auto confirm_in = large ? incoming(PayloadKind::confirm, kSmallBytes) : nullptr;
 
-    Exchange done{round, std::max(kSmallBytes, large_bytes), microseconds_since(began), 0};
-    if (large_bytes > 0) {
-      const auto large_began = Clock::now();
-      exchange_large(round, *large_in, *confirm_in, timeout);
-      done.large_round_trip_us = microseconds_since(large_began);
-    }
+    send(*call_out_, {PayloadKind::token, round, large_bytes});
+    await_send(*call_out_);
+    await_recv(*call_in_, Half::recv);
+    Exchange done{round, std::max(kSmallBytes, large_bytes), microseconds_since(part_since_), 0};
+    expect(*call_in_, {PayloadKind::reply, round, large_bytes});
+    call_in_->post_recv();
+    send(*go_, {PayloadKind::go, round, large_bytes});
+    await_send(*go_);
+
+    if (large) done.large_round_trip_us = exchange_large(*large_in, *confirm_in, timeout);
     return done;
   });
 }
 
 void Link::idle() {
   guarded([&] {
-    waiting_for_ = Half::none;
-    tried_bytes_ = kSmallBytes;
+    part_bytes_ = kSmallBytes;
     if (call_in_->wait(Half::recv, kUntilNudged)) {
       fail({model::Outcome::mismatch, Half::none, "the peer replied to nothing"});
     }
@@ -187,63 +194,60 @@ void Link::idle() {
 Exchange Link::answer(Clock::time_point token_deadline, milliseconds timeout) {
   COLLWATCH_ASSERT(options_.rank == 1);
   return guarded([&] {
-    tried_bytes_ = kSmallBytes;
-    await_recv(*call_in_, token_deadline);
+    part_bytes_ = kSmallBytes;
+    part_since_ = part_deadline_ = token_deadline;
+    await_recv(*call_in_, Half::recv);
     last_token_ = Clock::now();
-    const auto token = read_payload(call_in_->bytes(), options_.peer_seal);
-    if (!token) fail(token.error());
-    if (token->kind != PayloadKind::token || token->large_bytes > kMaxLargeBytes ||
-        (token->large_bytes > 0 && token->large_bytes < kSmallBytes)) {
-      fail({model::Outcome::mismatch, Half::none, "received something that is not a token"});
-    }
-    round_ = token->round;
-    const std::uint32_t large_bytes = token->large_bytes;
-    call_in_->post_recv();
+    const std::uint32_t large_bytes = accept_token();
+    const bool large = large_bytes > 0;
+    begin_part(kSmallBytes, timeout);
+    const auto go_in = incoming(PayloadKind::go, kSmallBytes);
+    const auto large_in = large ? incoming(PayloadKind::large, large_bytes) : nullptr;
+    const auto confirm_in = large ? incoming(PayloadKind::confirm, kSmallBytes) : nullptr;
 
-    std::unique_ptr<Lane> large_in;
-    std::unique_ptr<Lane> confirm_in;
-    if (large_bytes > 0) {
-      large_in = incoming(PayloadKind::large, large_bytes);
-      confirm_in = incoming(PayloadKind::confirm, kSmallBytes);
-    }
-    fill_payload(call_out_->bytes(), {PayloadKind::reply, round_, large_bytes}, options_.own_seal);
-    call_out_->post_send();
-    await_send(*call_out_, last_token_ + timeout);
+    send(*call_out_, {PayloadKind::reply, round_, large_bytes});
+    await_send(*call_out_);
+    await_recv(*go_in, Half::send);
+    Exchange done{round_, std::max(kSmallBytes, large_bytes), microseconds_since(part_since_), 0};
+    expect(*go_in, {PayloadKind::go, round_, large_bytes});
 
-    Exchange done{round_, std::max(kSmallBytes, large_bytes), 0, 0};
-    if (large_bytes > 0) {
-      const auto large_began = Clock::now();
-      exchange_large(round_, *large_in, *confirm_in, timeout);
-      done.large_round_trip_us = microseconds_since(large_began);
-    }
+    if (large) done.large_round_trip_us = exchange_large(*large_in, *confirm_in, timeout);
     return done;
   });
 }
 
-void Link::exchange_large(std::int64_t round, Lane& large_in, Lane& confirm_in,
-                          milliseconds timeout) {
-  const auto bytes = static_cast<std::uint32_t>(large_in.bytes().size());
-  const Payload large{PayloadKind::large, round, bytes};
-  const Payload confirm{PayloadKind::confirm, round, bytes};
-  tried_bytes_ = bytes;
-  large_since_ = Clock::now();
-  large_timeout_ = timeout;
-  const auto deadline = large_since_ + timeout;
+/// Checks the token that arrived, posts the receive for the next one, and returns the size of the
+/// large payload that this one announces.
+std::uint32_t Link::accept_token() {
+  const auto token = read_payload(call_in_->bytes(), options_.peer_seal);
+  if (!token) fail(token.error());
+  const bool sized = token->large_bytes == 0 ||
+                     (token->large_bytes > kSmallBytes && token->large_bytes <= kMaxLargeBytes);
+  if (token->kind != PayloadKind::token || !sized) {
+    fail({model::Outcome::mismatch, Half::none, "received something that is not a token"});
+  }
+  round_ = token->round;
+  call_in_->post_recv();
+  return token->large_bytes;
+}
 
-  const auto large_out = outgoing(large, bytes);
-  await_send(*large_out, deadline);
-  await_recv(large_in, deadline);
-  if (const auto got = expect_payload(large_in.bytes(), options_.peer_seal, large); !got) {
-    fail(got.error());
-  }
-  const auto confirm_out = outgoing(confirm, kSmallBytes);
-  await_send(*confirm_out, deadline);
-  confirming_ = true;
-  await_recv(confirm_in, deadline);
-  confirming_ = false;
-  if (const auto got = expect_payload(confirm_in.bytes(), options_.peer_seal, confirm); !got) {
-    fail(got.error());
-  }
+/// Returns the microseconds from our first byte to the peer's confirm.
+std::int64_t Link::exchange_large(Lane& large_in, Lane& confirm_in, milliseconds timeout) {
+  const auto bytes = static_cast<std::uint32_t>(large_in.bytes().size());
+  begin_part(bytes, timeout);
+  const auto large_out = outgoing(PayloadKind::large, bytes);
+  const auto confirm_out = outgoing(PayloadKind::confirm, kSmallBytes);
+
+  send(*large_out, {PayloadKind::large, round_, bytes});
+  await_send(*large_out);
+  await_recv(large_in, Half::recv);
+  expect(large_in, {PayloadKind::large, round_, bytes});
+  send(*confirm_out, {PayloadKind::confirm, round_, bytes});
+  await_send(*confirm_out);
+  await_recv(confirm_in, Half::send);
+  const auto round_trip = microseconds_since(part_since_);
+  expect(confirm_in, {PayloadKind::confirm, round_, bytes});
+  return round_trip;
 }
 
 }  // namespace collwatch::gloo_probe

@@ -5,14 +5,15 @@
 //   rank 0                                       rank 1 (its token receive is always posted)
 //   token{round, large size}  ---------------->
 //                             <----------------  reply          small part, one deadline
+//   go                        ---------------->
 //   large                     <--------------->  large          large part, a deadline of its own,
 //   confirm                   <--------------->  confirm        both ways at once
 //
-// A confirm says "your large payload arrived intact"; without it a sender would only know that its
-// kernel took the bytes. A large receive is always posted before the other side may send: a Gloo
-// process that receives more than it posted aborts. Send and receive are awaited apart, so that a
-// failure says which half it was. The first failure is final: one timeout closes a Gloo context
-// for good, so the owner destroys the Link and reports.
+// Go and confirm say "what you sent arrived intact"; without them a sender would only know that its
+// kernel took the bytes. A receive is always posted before the other side may send a size that was
+// not there before: a Gloo process that is sent more than it posted aborts. Send and receive are
+// awaited apart, so that a failure says which half it was. The first failure is final: one timeout
+// closes a Gloo context for good, so the owner destroys the Link and reports.
 //
 // Threads: the edge's own thread does everything; nudge() may come from any other.
 #pragma once
@@ -36,7 +37,7 @@ using std::chrono::milliseconds;
 struct Exchange {
   std::int64_t round = 0;
   std::uint32_t payload_bytes = kSmallBytes;
-  std::int64_t round_trip_us = 0;        ///< rank 0 only
+  std::int64_t round_trip_us = 0;        ///< token to reply, at rank 1 reply to go
   std::int64_t large_round_trip_us = 0;  ///< from our first large byte to the peer's confirm
 };
 
@@ -83,15 +84,20 @@ class Link {
  private:
   class Lane;
 
-  void exchange_large(std::int64_t round, Lane& large_in, Lane& confirm_in, milliseconds timeout);
-  void await(wire::Half half, Lane& lane, Clock::time_point deadline);
-  void await_send(Lane& lane, Clock::time_point deadline);
-  void await_recv(Lane& lane, Clock::time_point deadline);
+  std::uint32_t accept_token();
+  std::int64_t exchange_large(Lane& large_in, Lane& confirm_in, milliseconds timeout);
+  void begin_part(std::uint32_t bytes, milliseconds timeout);
+  void send(Lane& lane, const Payload& payload);
+  void await_send(Lane& lane);
+  /// `missing`: which half it is that failed if this does not come.
+  void await_recv(Lane& lane, wire::Half missing);
+  void await(Lane& lane, wire::Half half, wire::Half missing);
+  void expect(Lane& lane, const Payload& payload);
   template <typename Steps>
   auto guarded(Steps&& steps);
   [[noreturn]] void fail(Failure failure) const;
   std::uint64_t slot(PayloadKind kind, bool from_rank_0) const;
-  std::unique_ptr<Lane> outgoing(const Payload& payload, std::uint32_t bytes);
+  std::unique_ptr<Lane> outgoing(PayloadKind kind, std::uint32_t bytes);
   std::unique_ptr<Lane> incoming(PayloadKind kind, std::uint32_t bytes);
 
   const std::shared_ptr<GlooContext> context_;
@@ -100,15 +106,15 @@ class Link {
   std::vector<Lane*> lanes_;       // those that may be waited on
   std::unique_ptr<Lane> call_in_;  // token (rank 1) or reply (rank 0): posted at all times
   std::unique_ptr<Lane> call_out_;
+  std::unique_ptr<Lane> go_;  // rank 0
   Clock::time_point last_token_;
 
-  // Where the exchange is, for what a failure means.
+  // Where the exchange is: what a failure means.
   std::int64_t round_ = 0;
-  std::uint32_t tried_bytes_ = kSmallBytes;
-  wire::Half waiting_for_ = wire::Half::none;
-  bool confirming_ = false;
-  Clock::time_point large_since_;
-  milliseconds large_timeout_{0};
+  std::uint32_t part_bytes_ = kSmallBytes;
+  Clock::time_point part_since_;
+  Clock::time_point part_deadline_;
+  wire::Half missing_ = wire::Half::none;
 };
 
 }  // namespace collwatch::gloo_probe

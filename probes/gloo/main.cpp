@@ -78,7 +78,10 @@ int serve() {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   std::signal(SIGPIPE, SIG_IGN);
   std::set_terminate(on_terminate);
-  ::mallopt(M_ARENA_MAX, 2);  // one thread an edge, none of them in a hurry to allocate
+  // One thread an edge, none of them in a hurry to allocate; and what a large collective needed goes
+  // back to the kernel (glibc would raise the threshold by itself and keep it).
+  ::mallopt(M_ARENA_MAX, 2);
+  ::mallopt(M_MMAP_THRESHOLD, 128 * 1024);
 
   const int stop_fd = stop_signals_fd();
   if (stop_fd < 0) return gloo_probe::kExitBug;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What travels on an edge: 64-byte messages (token, reply, confirm) and the large payloads, each
-// with a header, a checksum over everything and a pattern that depends on the sender, the context
-// and the round, so that damaged, foreign, stale and misdirected bytes are told apart. The token
-// announces the large payload of its round: the receiver then posts exactly that size, because a
-// Gloo process that is sent more than it posted aborts. Pure; used by an edge's thread.
+// What travels on an edge: 64-byte messages (token, reply, go, confirm) and the large payloads,
+// each with a header, a checksum over everything and a pattern that depends on the sender, the
+// context and the round, so that damaged, foreign, stale and misdirected bytes are told apart. The
+// token announces the large payload of its round: the receiver then posts exactly that size,
+// because a Gloo process that is sent more than it posted aborts. Pure; used by an edge's thread.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ inline constexpr std::uint32_t kPayloadVersion = 1;
 inline constexpr std::uint32_t kSmallBytes = 64;
 inline constexpr std::uint32_t kMaxLargeBytes = 1024 * 1024;
 
-enum class PayloadKind : std::uint16_t { token = 1, reply, large, confirm };
+enum class PayloadKind : std::uint16_t { token = 1, reply, go, large, confirm };
 
 struct Payload {
   PayloadKind kind = PayloadKind::token;

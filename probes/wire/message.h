@@ -131,7 +131,8 @@ struct EdgePrepared {
   Blob blob;
 };
 
-/// Which half of an exchange did not complete; `none` when it is ok or cannot be said.
+/// Which half of an exchange did not complete: `send` when what we sent was not taken or not
+/// acknowledged, `recv` when what the peer owed did not come, `none` when it is ok or cannot be said.
 enum class Half { none, send, recv };
 
 /// One edge, one outcome. From a starter once per round; from an answerer once per token answered;
@@ -145,7 +146,10 @@ struct EdgeReport {
   Half half = Half::none;
   std::uint32_t payload_bytes = 0;   ///< the largest payload that was tried
   std::uint32_t failed_bytes = 0;    ///< the payload that failed, 0 when ok
-  std::int64_t round_trip_us = 0;    ///< of the 64 B exchange (starter), 0 when unknown
+  /// Of the 64 B exchange, 0 when unknown: token to reply at the starter, reply to go at the
+  /// answerer.
+  std::int64_t round_trip_us = 0;
+  /// Of the large payload: from our first byte to the peer's word that it arrived intact.
   std::int64_t large_round_trip_us = 0;
   std::string text;                  ///< the library's own words on failure
 };

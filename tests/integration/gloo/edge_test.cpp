@@ -34,7 +34,7 @@ void exchange(WorkerProcess& a, WorkerProcess& b, std::uint64_t attempt, std::in
     CHECK((report.large_round_trip_us > 0) == (large > 64));
   }
   CHECK(started.round_trip_us > 0);
-  CHECK(answered.round_trip_us == 0);
+  CHECK(answered.round_trip_us > 0);
 }
 
 /// The report of a failure after the edge was open.
@@ -101,7 +101,7 @@ TEST_CASE("a stopped answerer is a timeout of the starter's receive") {
   CHECK(report.phase == Phase::collective);
   CHECK(report.round == 2);
   CHECK(report.failed_bytes == 64);
-  CHECK_THAT(report.text, Catch::Matchers::Contains("Timed out waiting"));
+  CHECK_THAT(report.text, Catch::Matchers::ContainsSubstring("Timed out waiting"));
   b.signal(SIGCONT);
   CHECK(failure(b, "node-a", 1).outcome == Outcome::peer_lost);
   open_edge(a, b, 2);

@@ -24,7 +24,7 @@ std::string refusal(WorkerProcess& worker) {
 TEST_CASE("garbage is answered by an error and exit code 64") {
   WorkerProcess worker("node-a");
   REQUIRE(worker.channel().send("]garbage["));
-  CHECK_THAT(refusal(worker), Catch::Matchers::Contains("not a JSON object"));
+  CHECK_THAT(refusal(worker), Catch::Matchers::ContainsSubstring("not a JSON object"));
 }
 
 TEST_CASE("an oversized packet is answered by an error and exit code 64") {
@@ -32,19 +32,19 @@ TEST_CASE("an oversized packet is answered by an error and exit code 64") {
   const std::string shout(wire::kMaxPacketBytes + 1, ' ');
   REQUIRE(::send(worker.channel().fd(), shout.data(), shout.size(), MSG_NOSIGNAL) ==
           static_cast<ssize_t>(shout.size()));
-  CHECK_THAT(refusal(worker), Catch::Matchers::Contains("64 KiB"));
+  CHECK_THAT(refusal(worker), Catch::Matchers::ContainsSubstring("64 KiB"));
 }
 
 TEST_CASE("requests out of order or out of range are answered by an error and exit code 64") {
   {
     WorkerProcess worker("node-a", false);
     worker.send(wire::Round{1, 500, {}});
-    CHECK_THAT(refusal(worker), Catch::Matchers::Contains("first request must be start"));
+    CHECK_THAT(refusal(worker), Catch::Matchers::ContainsSubstring("first request must be start"));
   }
   {
     WorkerProcess worker("node-a", false);
     worker.send(wire::Start{wire::kProtocolVersion + 1, "node-a"});
-    CHECK_THAT(refusal(worker), Catch::Matchers::Contains("protocol version"));
+    CHECK_THAT(refusal(worker), Catch::Matchers::ContainsSubstring("protocol version"));
   }
   const wire::ToWorker bad[] = {
       wire::Start{wire::kProtocolVersion, "again"},
@@ -61,7 +61,7 @@ TEST_CASE("requests out of order or out of range are answered by an error and ex
     INFO(wire::encode(request));
     WorkerProcess worker("node-a");
     worker.send(request);
-    CHECK_THAT(refusal(worker), Catch::Matchers::Contains("unusable request"));
+    CHECK_THAT(refusal(worker), Catch::Matchers::ContainsSubstring("unusable request"));
   }
 }
 
