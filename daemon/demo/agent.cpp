@@ -127,11 +127,9 @@ Result<void> Agent::start(const std::string& executable) {
   std::vector<std::string> words;
   // ip execs in place: the pid is the daemon's.
   if (!place_.netns.empty()) words = {find_program("ip"), "netns", "exec", place_.netns};
-  for (const std::string& word :
-       {executable, std::string("--config"), place_.directory + "/config.yaml"}) {
-    words.push_back(word);
-  }
+  words.insert(words.end(), {executable, "--config", place_.directory + "/config.yaml"});
   std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
   const std::string log = place_.directory + "/collwatchd.log";

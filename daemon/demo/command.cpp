@@ -51,6 +51,7 @@ Result<pid_t> spawn(const std::vector<std::string>& argv, int output) {
   posix_spawnattr_setflags(&attributes,
                            POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
   std::vector<char*> arguments;
+  arguments.reserve(argv.size() + 1);
   for (const std::string& word : argv) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
   pid_t pid = -1;

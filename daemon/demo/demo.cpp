@@ -127,7 +127,7 @@ class Demo {
     for (int node = 0; node < options_.nodes; ++node) {
       complain(node, poller.complaint(node));
       const std::string ended = lab_->agent(node).unexpected_end();
-      if (ended.empty() || deaths_.count(node) > 0) continue;
+      if (ended.empty() || deaths_.contains(node)) continue;
       deaths_[node] = ended;
       say(plain_note("died", ended, Tone::bad), now());
       // Before the ring is up this is no incident but a lab that cannot work.

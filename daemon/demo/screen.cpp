@@ -111,9 +111,7 @@ class Painter {
   std::vector<std::string> frame() const {
     std::vector<Line> lines = {title(), {}, header()};
     for (int node = 0; node < scene_.nodes; ++node) lines.push_back(row(node));
-    lines.push_back({});
-    lines.push_back(time_line());
-    lines.push_back({});
+    lines.insert(lines.end(), {Line{}, time_line(), Line{}});
     const std::size_t room =
         canvas_.height > lines.size() + 1 ? canvas_.height - 1 - lines.size() : 0;
     const std::size_t wanted = std::min(room, kNotesWanted);
@@ -124,6 +122,7 @@ class Painter {
     }
     if (lines.size() > canvas_.height - 1) lines.resize(canvas_.height - 1);
     std::vector<std::string> finished;
+    finished.reserve(lines.size());
     for (const Line& line : lines) finished.push_back(finish(line, canvas_));
     return finished;
   }

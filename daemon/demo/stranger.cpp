@@ -53,7 +53,7 @@ void read_listeners(const std::string& path, const std::set<std::string>& inodes
     std::string slot, local, remote, state, queues, timer, retransmits, uid, timeout, inode;
     words >> slot >> local >> remote >> state >> queues >> timer >> retransmits >> uid >> timeout >>
         inode;
-    if (state != "0A" || inodes.count(inode) == 0) continue;  // 0A: TCP_LISTEN
+    if (state != "0A" || !inodes.contains(inode)) continue;  // 0A: TCP_LISTEN
     unsigned port = 0;
     std::sscanf(local.c_str() + local.find(':') + 1, "%x", &port);
     ports.push_back(static_cast<std::uint16_t>(port));

@@ -97,7 +97,7 @@ std::string sentence(const Watcher& watcher, double healthy, double watched) {
   }
   std::set<std::string> suspected;
   for (const std::string& entity : report.wrongly_suspected) {
-    if (report.innocents.count(entity) == 0) suspected.insert(entity);
+    if (!report.innocents.contains(entity)) suspected.insert(entity);
   }
   if (!report.innocents.empty()) text += "; wrongly paged: " + listed(report.innocents);
   if (!suspected.empty()) text += "; wrongly suspected: " + listed(suspected);

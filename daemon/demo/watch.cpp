@@ -34,8 +34,8 @@ std::vector<int> whose_word_counts(int nodes, const std::vector<Plan>& plans, co
   std::vector<int> strict, loose, everybody;
   for (int node = 0; node < nodes; ++node) {
     everybody.push_back(node);
-    if (all_affected.count(node) == 0) strict.push_back(node);
-    if (own.count(node) == 0) loose.push_back(node);
+    if (!all_affected.contains(node)) strict.push_back(node);
+    if (!own.contains(node)) loose.push_back(node);
   }
   if (!strict.empty()) return strict;
   return loose.empty() ? everybody : loose;

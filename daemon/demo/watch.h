@@ -70,7 +70,7 @@ class Watcher {
 
   const std::vector<Plan>& plans() const { return plans_; }
   const std::optional<AgentStatus>& latest(int agent) const { return agents_[agent].status; }
-  bool absent(int agent) const { return absent_.count(agent) > 0; }
+  bool absent(int agent) const { return absent_.contains(agent); }
   /// Changes since the last call, oldest first.
   std::vector<Change> take_changes();
   /// Every fault that was to be repaired is, or mended itself, and nothing about it is held.

@@ -198,13 +198,13 @@ TEST_CASE("namespaces come and go, and leftovers of the dead are swept") {
   REQUIRE(run_command({"ip", "netns", "add", foreign}, 5s));
   auto fabric = Fabric::create(3, "10.83.0");
   REQUIRE(fabric);
-  CHECK(entries("/run/netns").count((*fabric)->netns(2)) == 1);
-  CHECK(entries("/run/netns").count((*fabric)->switch_netns()) == 1);
-  CHECK(entries("/run/netns").count(stale) == 0);
-  CHECK(entries("/run/netns").count(foreign) == 1);
+  CHECK(entries("/run/netns").contains((*fabric)->netns(2)));
+  CHECK(entries("/run/netns").contains((*fabric)->switch_netns()));
+  CHECK_FALSE(entries("/run/netns").contains(stale));
+  CHECK(entries("/run/netns").contains(foreign));
   const std::string sw = (*fabric)->switch_netns();
   fabric->reset();
-  CHECK(entries("/run/netns").count(sw) == 0);
+  CHECK_FALSE(entries("/run/netns").contains(sw));
   run_command({"ip", "netns", "del", foreign}, 5s);
 }
 
