@@ -24,6 +24,7 @@ TEST_CASE("SIGTERM ends a worker that hangs, and the reason is kept") {
 TEST_CASE("a worker that answers SIGTERM by exiting was still killed by us") {
   auto loop = EventLoop::create().value();
   Keeper keeper(*loop);
+  keeper.grace = 10s;
   keeper.start({"hello", "serve"});
   REQUIRE(keeper.until<wire::Hello>());
   keeper.worker->kill("reload");
@@ -94,7 +95,7 @@ TEST_CASE("children in the group die with the worker, however it ends") {
     for (const pid_t child : children) {
       CHECK(turn_until(*loop, [child] { return dead(child); }));
     }
-    CHECK(childless());
+    CHECK(turn_until(*loop, [] { return childless(); }));
   }
 }
 
@@ -114,6 +115,7 @@ TEST_CASE("a worker that left its own group is still found") {
   for (const bool stubborn : {false, true}) {
     auto loop = EventLoop::create().value();
     Keeper keeper(*loop);
+    if (!stubborn) keeper.grace = 10s;
     keeper.start({stubborn ? "ignore_sigterm" : "print meek", "leave_group", "hello", "hang"});
     REQUIRE(keeper.until<wire::Hello>());
     REQUIRE(keeper.until_printed("child"));
