@@ -230,6 +230,7 @@ void Agent::tick() {
   group_->on_round(round, eligible, view_hash_);
   rounds_done_ = rounds_done_ || (worker_->running() && round_ > 0 && round_ > first_round_);
   if (first_round_ == 0) first_round_ = round_;
+  count_probes();
   evaluate();
   check_member_file();
   if (options_.turned) options_.turned();
@@ -244,6 +245,20 @@ void Agent::half_tick() {
   }
   send_witnesses(false);
   evaluate_soon();
+}
+
+void Agent::count_probes() {
+  const peer::WitnessSocket::Stats& seen = witness_->stats();
+  ledger_.count_witness("sent", "ok", seen.sent);
+  ledger_.count_witness("sent", "failed", seen.send_failed);
+  ledger_.count_witness("received", "ok", seen.received);
+  ledger_.count_witness("received", "bad_mac", seen.bad_mac);
+  ledger_.count_witness("received", "replayed", seen.replayed);
+  ledger_.count_witness("received", "unknown_sender", seen.unknown_sender);
+  ledger_.count_witness("received", "malformed", seen.malformed);
+  if (!worker_->unavailable().empty()) {
+    ledger_.count_skip("gloo", model::SkipReason::not_installed);
+  }
 }
 
 void Agent::send_round(std::int64_t round) {
@@ -321,6 +336,8 @@ void Agent::reload(config::Config config) {
   config.node = config_.node;
   config.listen = config_.listen;
   config.peers.listen = config_.peers.listen;
+  config.edge.interval = config_.edge.interval;
+  config.events = config_.events;
   config_ = std::move(config);
   server_->set_token(config_.peers.token);
   witness_->set_token(config_.peers.token);

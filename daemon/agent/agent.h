@@ -73,6 +73,7 @@ class Agent {
   void on_worker_up();
   void on_worker_down(model::Reason reason, const std::string& why);
   void check_member_file();
+  void count_probes();
 
   // agent_peers.cpp
   peer::Identity identity() const;
@@ -94,6 +95,7 @@ class Agent {
   std::vector<state::Claim> claims(base::TimePoint now) const;
   void update_health(base::TimePoint now);
   void publish();
+  void show_edges(exporters::Snapshot& shown, base::TimePoint now) const;
   void note_member(const exporters::Member& member);
   std::vector<exporters::ActiveFingerprint> active_fingerprints();
   void record_transition(exporters::Event event);

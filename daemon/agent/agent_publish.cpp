@@ -41,32 +41,7 @@ void Agent::publish() {
   shown.scheduling_delay_seconds = seconds(shown_lateness_);
   shown.clock_skew_seconds = wall_skew_seconds(config_.node).value_or(0);
 
-  std::size_t expected = 0;
-  std::size_t unobserved = 0;
-  bool all_open_once = true;
-  for (const auto& [name, link] : links_) {
-    exporters::Edge edge;
-    edge.peer = name;
-    const EdgeHistory& history = link->history();
-    edge.outcome = history.latest();
-    if (!edge.outcome && !link->joined() && now - started_at_ > config_.membership.join_grace) {
-      edge.outcome = model::Outcome::never_joined;
-    }
-    edge.round_trip_seconds = history.round_trip_seconds();
-    const auto facts = facts_.find(name);
-    if (facts != facts_.end()) edge.witness.loss = facts->second.loss;
-    edge.witness.heard = history.inbound(now, config_.edge.interval) == attribute::Heard::heard;
-    edge.witness.available = !witness_missing(*link);
-    shown.edges.push_back(edge);
-    if (link->left() || !link->joined()) continue;
-    ++expected;
-    all_open_once = all_open_once && history.ever_ok();
-    const bool seen = history.latest() && round_ - history.last_round() <= 3;
-    unobserved += seen ? 0 : 1;
-  }
-  if (expected > 0) {
-    shown.edges_unobserved_ratio = static_cast<double>(unobserved) / static_cast<double>(expected);
-  }
+  show_edges(shown, now);
   shown.collectives = ledger_.collectives();
   shown.verdicts = verdicts_;
   shown.fingerprints = active_fingerprints();
@@ -82,6 +57,34 @@ void Agent::publish() {
   shown.made_at = std::chrono::system_clock::now();
   const std::lock_guard lock(snapshot_mutex_);
   snapshot_ = std::move(snapshot);
+}
+
+void Agent::show_edges(exporters::Snapshot& shown, TimePoint now) const {
+  std::size_t expected = 0;
+  std::size_t unobserved = 0;
+  const bool grace_over = now - started_at_ > config_.membership.join_grace;
+  for (const auto& [name, link] : links_) {
+    const EdgeHistory& history = link->history();
+    exporters::Edge edge;
+    edge.peer = name;
+    edge.outcome = history.latest();
+    if (!edge.outcome && !link->joined() && grace_over) {
+      edge.outcome = model::Outcome::never_joined;
+    }
+    edge.round_trip_seconds = history.round_trip_seconds();
+    const auto facts = facts_.find(name);
+    if (facts != facts_.end()) edge.witness.loss = facts->second.loss;
+    edge.witness.heard = history.inbound(now, config_.edge.interval) == attribute::Heard::heard;
+    edge.witness.available = !witness_missing(*link);
+    shown.edges.push_back(edge);
+    if (link->left() || !link->joined()) continue;
+    ++expected;
+    const bool seen = history.latest() && round_ - history.last_round() <= 3;
+    unobserved += seen ? 0 : 1;
+  }
+  if (expected > 0) {
+    shown.edges_unobserved_ratio = static_cast<double>(unobserved) / static_cast<double>(expected);
+  }
 }
 
 void Agent::note_member(const exporters::Member& member) {

@@ -51,6 +51,71 @@ model::Result<int> take_signals() {
   return fd;
 }
 
+/// Everything between a good configuration and the end of the process.
+int run(config::Config config, const config::Sources& sources) {
+  const auto signals = take_signals();
+  if (!signals) return fail(1, signals.error().text);
+  auto loop = base::EventLoop::create();
+  if (!loop) return fail(1, loop.error().text);
+  auto notifier = systemd::Notifier::create(systemd::read_notify_environment());
+  if (!notifier) return fail(1, notifier.error().text);
+
+  bool announced = false;
+  std::unique_ptr<agent::Agent> agent;
+  agent::Agent::Options agent_options;
+  agent_options.worker_executable = worker_path();
+  // Failing to reach systemd must not disturb the rounds; it restarts us if it stops hearing.
+  agent_options.turned = [&] {
+    (void)notifier->watchdog();
+    if (!announced && agent && agent->snapshot()->ready) {
+      announced = true;
+      (void)notifier->ready("probing");
+    }
+  };
+  auto made = agent::Agent::create(**loop, config, agent_options);
+  if (!made) return fail(1, made.error().text);
+  agent = std::move(*made);
+
+  exporters::HttpServer::Callbacks callbacks;
+  callbacks.snapshot = [&] { return agent->snapshot(); };
+  callbacks.seconds_since_turn = [&] { return agent->seconds_since_turn(); };
+  auto http = exporters::HttpServer::create(config.listen.host, config.listen.port, callbacks);
+  if (!http) return fail(1, http.error().text);
+
+  const auto reload = [&] {
+    (void)notifier->reloading();
+    auto fresh = config::load(sources);
+    if (fresh) {
+      agent->reload(std::move(*fresh));
+    } else {
+      agent->reload_failed(fresh.error().text);
+    }
+    (void)notifier->ready("probing");
+  };
+  const auto on_signal = [&](std::uint32_t) {
+    signalfd_siginfo info{};
+    while (read(*signals, &info, sizeof info) == sizeof info) {
+      if (info.ssi_signo == SIGHUP) {
+        reload();
+        continue;
+      }
+      (void)notifier->stopping("saying goodbye to the peers");
+      agent->leave("stopped by signal " + std::to_string(info.ssi_signo), [&] { (*loop)->stop(); });
+    }
+  };
+  if (auto watched = (*loop)->watch(*signals, EPOLLIN, on_signal); !watched) {
+    return fail(1, watched.error().text);
+  }
+  spdlog::info("collwatchd {} node {}: status on {}:{}, peers on {}:{}, {} members",
+               COLLWATCH_VERSION, config.node, config.listen.host, config.listen.port,
+               config.peers.listen.host, config.peers.listen.port,
+               config.membership.members.size());
+  const auto ran = (*loop)->run();
+  http->reset();
+  agent.reset();
+  return ran ? 0 : fail(1, ran.error().text);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -76,64 +141,5 @@ int main(int argc, char** argv) {
 
   auto config = config::load(sources);
   if (!config) return fail(2, config.error().text);
-
-  const auto signals = take_signals();
-  if (!signals) return fail(1, signals.error().text);
-  auto loop = base::EventLoop::create();
-  if (!loop) return fail(1, loop.error().text);
-  auto notifier = systemd::Notifier::create(systemd::read_notify_environment());
-  if (!notifier) return fail(1, notifier.error().text);
-
-  bool announced = false;
-  std::unique_ptr<agent::Agent> agent;
-  agent::Agent::Options agent_options;
-  agent_options.worker_executable = worker_path();
-  // Failing to reach systemd must not disturb the rounds; it restarts us if it stops hearing.
-  agent_options.turned = [&] {
-    (void)notifier->watchdog();
-    if (!announced && agent && agent->snapshot()->ready) {
-      announced = true;
-      (void)notifier->ready("probing");
-    }
-  };
-  const config::Endpoint listen = config->listen;
-  auto made = agent::Agent::create(**loop, *config, agent_options);
-  if (!made) return fail(1, made.error().text);
-  agent = std::move(*made);
-
-  exporters::HttpServer::Callbacks callbacks;
-  callbacks.snapshot = [&] { return agent->snapshot(); };
-  callbacks.seconds_since_turn = [&] { return agent->seconds_since_turn(); };
-  auto http = exporters::HttpServer::create(listen.host, listen.port, callbacks);
-  if (!http) return fail(1, http.error().text);
-
-  const auto on_signal = [&](std::uint32_t) {
-    signalfd_siginfo info{};
-    while (read(*signals, &info, sizeof info) == sizeof info) {
-      if (info.ssi_signo == SIGHUP) {
-        (void)notifier->reloading();
-        auto fresh = config::load(sources);
-        if (fresh) {
-          agent->reload(std::move(*fresh));
-        } else {
-          agent->reload_failed(fresh.error().text);
-        }
-        (void)notifier->ready("probing");
-        continue;
-      }
-      (void)notifier->stopping("saying goodbye to the peers");
-      agent->leave("stopped by signal " + std::to_string(info.ssi_signo), [&] { (*loop)->stop(); });
-    }
-  };
-  if (auto watched = (*loop)->watch(*signals, EPOLLIN, on_signal); !watched) {
-    return fail(1, watched.error().text);
-  }
-  spdlog::info("collwatchd {} node {}: status on {}:{}, peers on {}:{}, {} members",
-               COLLWATCH_VERSION, config->node, listen.host, listen.port, config->peers.listen.host,
-               config->peers.listen.port, config->membership.members.size());
-  const auto ran = (*loop)->run();
-  http->reset();
-  agent.reset();
-  if (!ran) return fail(1, ran.error().text);
-  return 0;
+  return run(std::move(*config), sources);
 }

@@ -292,6 +292,7 @@ void PeerLink::on_meet(const peer::Request& request, const peer::Address& local,
     respond(reply);
   };
   if (!starts_) return refuse(peer::RefusalReason::not_in_group, "the lower name hosts a meeting");
+  if (left_) return refuse(peer::RefusalReason::shutting_down, "you said goodbye");
   if (!around_.worker_running()) {
     return refuse(peer::RefusalReason::no_worker, "no Gloo worker is running here");
   }
@@ -312,7 +313,6 @@ void PeerLink::on_meet(const peer::Request& request, const peer::Address& local,
     std::exchange(respond_, nullptr)(reply);
   }
   met_this_round_ = true;
-  left_ = false;
   joined_ = true;
   peer_blob_ = std::get<peer::MeetPair>(request.body).blob;
   respond_ = std::move(respond);
@@ -321,8 +321,10 @@ void PeerLink::on_meet(const peer::Request& request, const peer::Address& local,
 
 void PeerLink::on_incarnation(const std::string& incarnation) {
   joined_ = true;
-  left_ = false;
+  // A call or reply that crossed the peer's goodbye does not bring it back: whoever said `left`
+  // only returns as somebody new.
   if (incarnation_ == incarnation) return;
+  left_ = false;
   const bool known = !incarnation_.empty();
   incarnation_ = incarnation;
   settled_at_ = Clock::now() + around_.config.edge.interval * 3;

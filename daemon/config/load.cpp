@@ -231,6 +231,11 @@ std::vector<std::string> needs_restart(const Config& old, const Config& now) {
   if (old.node != now.node) keys.emplace_back("node");
   if (old.listen != now.listen) keys.emplace_back("listen");
   if (old.peers.listen != now.peers.listen) keys.emplace_back("peers.listen");
+  // Rounds are numbered by the interval: all agents change it together, by a restart.
+  if (old.edge.interval != now.edge.interval) keys.emplace_back("probes.edge.interval");
+  if (old.events.path != now.events.path || old.events.max_bytes != now.events.max_bytes) {
+    keys.emplace_back("events");
+  }
   return keys;
 }
 

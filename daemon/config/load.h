@@ -34,8 +34,8 @@ model::Result<Config> load_text(const std::string& yaml, const Sources& sources)
 /// This process's environment, for Sources::environment.
 std::map<std::string, std::string> process_environment();
 
-/// What a running agent cannot take over from `now`: "listen", "peers.listen", "node". Empty: a
-/// reload may apply all of it.
+/// What a running agent cannot take over from `now`: "listen", "peers.listen", "node",
+/// "probes.edge.interval", "events". Empty: a reload may apply all of it.
 std::vector<std::string> needs_restart(const Config& old, const Config& now);
 
 }  // namespace collwatch::config
