@@ -223,17 +223,20 @@ TEST_CASE("this machine has a name and a loopback interface") {
   CHECK(loopback);
 }
 
-TEST_CASE("a reload may change everything but the ports and the name") {
+TEST_CASE("a reload may change everything but ports, name, round length and event log") {
   auto from = sources();
   from.flags = {{"membership.static", "n1,n2"}, {"node", "n1"}, {"peers.insecure", "true"}};
   const auto old = config::load(from).value();
-  from.flags["probes.edge.interval"] = "2s";
+  from.flags["probes.edge.timeout"] = "400ms";
   CHECK(config::needs_restart(old, config::load(from).value()).empty());
+  from.flags["probes.edge.interval"] = "2s";
+  from.flags["events.path"] = "/tmp/events.jsonl";
   from.flags["listen"] = "127.0.0.1:1";
   from.flags["peers.listen"] = "[::]:2";
   from.flags["node"] = "n2";
-  CHECK(config::needs_restart(old, config::load(from).value()) ==
-        std::vector<std::string>{"node", "listen", "peers.listen"});
+  CHECK(
+      config::needs_restart(old, config::load(from).value()) ==
+      std::vector<std::string>{"node", "listen", "peers.listen", "probes.edge.interval", "events"});
 }
 
 TEST_CASE("flags are keys with values, one way or the other") {
