@@ -59,6 +59,8 @@ void Control::tick(Clock::time_point now) {
   if (now < next_tick_) return;
   worst_late_ = std::max(worst_late_, now - next_tick_);
   next_tick_ = now + kTick;
+  for (const auto& [peer, edge] : edges_) edge->tick(now);
+  if (group_) group_->tick(now);
   reap();
 }
 

@@ -6,8 +6,6 @@
 
 #include <pthread.h>
 
-#include <algorithm>
-
 #include "probes/gloo/dial.h"
 #include "probes/gloo/outcome.h"
 #include "probes/gloo/record.h"
@@ -23,7 +21,7 @@ Edge::Edge(const Surroundings& around, wire::EdgePrepare prepare)
     around_.reporter.send(
         wire::EdgePrepared{prepare_.peer, prepare_.attempt, wrap_record(record, around_.build)});
   };
-  options.before_connect = [this](int, const wire::Blob& own, const wire::Blob& theirs) {
+  options.before_connect = [this](const wire::Blob& own, const wire::Blob& theirs) {
     before_connect(own, theirs);
   };
   store_ = std::make_shared<MeetingStore>(std::move(options));
@@ -62,6 +60,15 @@ void Edge::cancel() {
   if (link_) link_->nudge();
 }
 
+void Edge::tick(Clock::time_point now) {
+  if (!watch_.give_up(now)) return;
+  cancelled_ = true;
+  auto late = blank_report(model::Phase::connect);
+  late.outcome = model::Outcome::timeout;
+  late.text = "no connection within " + std::to_string(prepare_.timeout_ms) + " ms";
+  around_.reporter.send(late);
+}
+
 // --- the edge's thread ------------------------------------------------------------------------
 
 void Edge::run() {
@@ -81,8 +88,7 @@ void Edge::run() {
 }
 
 void Edge::live() {
-  enter(model::Phase::device_init);
-  open(around_.devices.for_address(prepare_.local_address));
+  open();
   enter(model::Phase::warmup);
   warm_up();
   if (prepare_.rank == 0) {
@@ -92,16 +98,11 @@ void Edge::live() {
   }
 }
 
-void Edge::open(const std::shared_ptr<GlooDevice>& device) {
+void Edge::open() {
+  enter(model::Phase::device_init);
+  const auto device = around_.devices.for_address(prepare_.local_address);
   enter(model::Phase::rendezvous);
-  context_ = std::make_shared<GlooContext>(prepare_.rank, 2);
-  context_->setTimeout(std::max(timeout() / kGlooConnectFactor, milliseconds(1)));
-  try {
-    connect_full_mesh(*context_, store_, device);
-  } catch (const std::exception&) {
-    if (phase_ == model::Phase::connect) around_.devices.connect_failed(prepare_.local_address);
-    throw;
-  }
+  connect_context(device);
 
   Link::Options options;
   options.rank = prepare_.rank;
@@ -116,13 +117,28 @@ void Edge::open(const std::shared_ptr<GlooDevice>& device) {
   link_ = std::move(link);
 }
 
+void Edge::connect_context(const std::shared_ptr<GlooDevice>& device) {
+  context_ = std::make_shared<GlooContext>(prepare_.rank, 2);
+  context_->setTimeout(context_timeout(timeout()));
+  try {
+    connect_full_mesh(*context_, store_, device);
+  } catch (const std::exception&) {
+    if (phase_ == model::Phase::connect) around_.devices.connect_failed(prepare_.local_address);
+    if (!watch_.end()) throw Interrupted();
+    throw;
+  }
+  if (!watch_.end()) throw Interrupted();
+}
+
 void Edge::before_connect(const wire::Blob& own, const wire::Blob& theirs) {
   if (phase_ == model::Phase::connect) return;  // some builds ask twice
   enter(model::Phase::connect);
+  const auto deadline = Clock::now() + timeout();
+  if (kDeviceListener) watch_.begin(deadline + kWatchGrace);
   const auto ours = listener_of(own);
   const auto peers = listener_of(theirs);
   if (!ours || !peers || !dials(*ours, *peers)) return;
-  if (auto failure = dial(*peers, Clock::now() + timeout())) throw ProbeError(std::move(*failure));
+  if (auto failure = dial(*peers, deadline)) throw ProbeError(std::move(*failure));
 }
 
 void Edge::warm_up() {
@@ -179,11 +195,16 @@ void Edge::report(const wire::EdgeReport& report) {
   if (!cancelled_) around_.reporter.send(report);
 }
 
+wire::EdgeReport Edge::blank_report(model::Phase phase) const {
+  wire::EdgeReport report;
+  report.peer = prepare_.peer;
+  report.attempt = prepare_.attempt;
+  report.phase = phase;
+  return report;
+}
+
 void Edge::report_ok(model::Phase phase, const Exchange& done) {
-  wire::EdgeReport ok;
-  ok.peer = prepare_.peer;
-  ok.attempt = prepare_.attempt;
-  ok.phase = phase;
+  auto ok = blank_report(phase);
   ok.round = done.round;
   ok.payload_bytes = done.payload_bytes;
   ok.round_trip_us = done.round_trip_us;
@@ -194,10 +215,7 @@ void Edge::report_ok(model::Phase phase, const Exchange& done) {
 void Edge::report_failure(const Failure& failure, std::int64_t round, std::uint32_t failed_bytes) {
   if (!cancelled_) around_.reporter.enter(scope_, model::Phase::teardown);
   destroy_context();
-  wire::EdgeReport failed;
-  failed.peer = prepare_.peer;
-  failed.attempt = prepare_.attempt;
-  failed.phase = phase_;
+  auto failed = blank_report(phase_);
   failed.round = round;
   failed.outcome = failure.outcome;
   failed.half = failure.half;

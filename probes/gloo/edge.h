@@ -19,6 +19,7 @@
 #include <string>
 #include <thread>
 
+#include "probes/gloo/connect_watch.h"
 #include "probes/gloo/link.h"
 #include "probes/gloo/store.h"
 #include "probes/gloo/surroundings.h"
@@ -41,6 +42,8 @@ class Edge {
   void round(std::int64_t number, int timeout_ms, std::uint32_t large_bytes);
   /// Close without a report.
   void cancel();
+  /// Every now and then: reports a connect that is past its deadline.
+  void tick(Clock::time_point now);
   /// The thread has nothing more to do; destruction will not block.
   bool over() const { return over_; }
 
@@ -53,7 +56,8 @@ class Edge {
 
   void run();
   void live();
-  void open(const std::shared_ptr<GlooDevice>& device);
+  void open();
+  void connect_context(const std::shared_ptr<GlooDevice>& device);
   void warm_up();
   void start_rounds();
   void answer_rounds();
@@ -63,6 +67,7 @@ class Edge {
   void report(const wire::EdgeReport& report);
   void report_ok(model::Phase phase, const Exchange& done);
   void report_failure(const Failure& failure, std::int64_t round, std::uint32_t failed_bytes);
+  wire::EdgeReport blank_report(model::Phase phase) const;
   milliseconds timeout() const { return milliseconds(prepare_.timeout_ms); }
 
   const Surroundings& around_;
@@ -72,6 +77,7 @@ class Edge {
   std::shared_ptr<GlooContext> context_;  // the edge's thread only
   model::Phase phase_ = model::Phase::device_init;
 
+  ConnectWatch watch_;
   std::atomic<bool> cancelled_{false};
   std::atomic<bool> over_{false};
   std::mutex mutex_;

@@ -5,8 +5,6 @@
 
 #include <pthread.h>
 
-#include <algorithm>
-
 #include "probes/gloo/collectives.h"
 #include "probes/gloo/dial.h"
 #include "probes/gloo/outcome.h"
@@ -36,8 +34,8 @@ Group::Group(const Surroundings& around, wire::GroupPrepare prepare)
     around_.reporter.send(
         wire::GroupPrepared{prepare_.attempt, wrap_record(record, around_.build)});
   };
-  options.before_connect = [this](int peer, const wire::Blob& own, const wire::Blob& theirs) {
-    before_connect(peer, own, theirs);
+  options.before_connect = [this](const wire::Blob& own, const wire::Blob& theirs) {
+    before_connect(own, theirs);
   };
   store_ = std::make_shared<MeetingStore>(std::move(options));
   current_.attempt = prepare_.attempt;
@@ -90,6 +88,17 @@ void Group::cancel() {
   changed_.notify_all();
 }
 
+void Group::tick(Clock::time_point now) {
+  if (!watch_.give_up(now)) return;
+  cancelled_ = true;
+  wire::CollectiveReport late;
+  late.attempt = prepare_.attempt;
+  late.phase = model::Phase::connect;
+  late.outcome = model::Outcome::timeout;
+  late.text = "no connection within " + std::to_string(prepare_.timeout_ms) + " ms";
+  around_.reporter.send(late);
+}
+
 // --- the group's thread -----------------------------------------------------------------------
 
 void Group::live() {
@@ -111,16 +120,9 @@ void Group::live() {
 void Group::open() {
   const auto began = Clock::now();
   enter(model::Phase::device_init);
-  auto device = around_.devices.for_address(prepare_.local_address);
+  const auto device = around_.devices.for_address(prepare_.local_address);
   enter(model::Phase::rendezvous);
-  context_ = std::make_shared<GlooContext>(prepare_.rank, prepare_.size);
-  context_->setTimeout(std::max(timeout() / kGlooConnectFactor, milliseconds(1)));
-  try {
-    connect_full_mesh(*context_, store_, device);
-  } catch (const std::exception&) {
-    if (phase_ == model::Phase::connect) around_.devices.connect_failed(prepare_.local_address);
-    throw;
-  }
+  connect_context(device);
   enter(model::Phase::warmup);
   warm_up_barrier(context_, timeout());
 
@@ -129,12 +131,29 @@ void Group::open() {
   if (!cancelled_) around_.reporter.send(current_);
 }
 
-void Group::before_connect(int, const wire::Blob& own, const wire::Blob& theirs) {
-  if (phase_ != model::Phase::connect) enter(model::Phase::connect);
+void Group::connect_context(const std::shared_ptr<GlooDevice>& device) {
+  context_ = std::make_shared<GlooContext>(prepare_.rank, prepare_.size);
+  context_->setTimeout(context_timeout(timeout()));
+  try {
+    connect_full_mesh(*context_, store_, device);
+  } catch (const std::exception&) {
+    if (phase_ == model::Phase::connect) around_.devices.connect_failed(prepare_.local_address);
+    if (!watch_.end()) throw Interrupted();
+    throw;
+  }
+  if (!watch_.end()) throw Interrupted();
+}
+
+void Group::before_connect(const wire::Blob& own, const wire::Blob& theirs) {
+  if (phase_ != model::Phase::connect) {
+    enter(model::Phase::connect);
+    connect_deadline_ = Clock::now() + timeout();
+    if (kDeviceListener) watch_.begin(connect_deadline_ + kWatchGrace);
+  }
   const auto ours = listener_of(own);
   const auto peers = listener_of(theirs);
   if (!ours || !peers || !dials(*ours, *peers)) return;
-  if (auto failure = dial(*peers, Clock::now() + timeout())) throw ProbeError(std::move(*failure));
+  if (auto failure = dial(*peers, connect_deadline_)) throw ProbeError(std::move(*failure));
 }
 
 wire::GroupRun Group::await_run() {

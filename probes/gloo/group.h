@@ -14,13 +14,14 @@
 #include <optional>
 #include <thread>
 
+#include "probes/gloo/connect_watch.h"
 #include "probes/gloo/store.h"
 #include "probes/gloo/surroundings.h"
 #include "probes/wire/message.h"
 
 namespace collwatch::gloo_probe {
 
-inline constexpr int kMaxGroupSize = 16;
+inline constexpr int kMaxGroupSize = 12;  // what a packet of blobs has room for
 
 class Group {
  public:
@@ -34,13 +35,15 @@ class Group {
   /// After the run in progress; one that was still waiting is replaced.
   void run(wire::GroupRun run);
   void cancel();
+  void tick(std::chrono::steady_clock::time_point now);
   bool over() const { return over_; }
 
  private:
   void live();
   void open();
+  void connect_context(const std::shared_ptr<GlooDevice>& device);
   void run_step(const wire::GroupRun& run, std::uint32_t index);
-  void before_connect(int peer, const wire::Blob& own, const wire::Blob& theirs);
+  void before_connect(const wire::Blob& own, const wire::Blob& theirs);
   wire::GroupRun await_run();
   void enter(model::Phase phase);
   void report_failure(const Failure& failure);
@@ -55,8 +58,10 @@ class Group {
   // The group's thread only.
   std::shared_ptr<GlooContext> context_;
   model::Phase phase_ = model::Phase::device_init;
+  std::chrono::steady_clock::time_point connect_deadline_;
   wire::CollectiveReport current_;  ///< what a failure will be reported as
 
+  ConnectWatch watch_;
   std::atomic<bool> cancelled_{false};
   std::atomic<bool> over_{false};
   std::mutex mutex_;

@@ -78,8 +78,8 @@ int serve() {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   std::signal(SIGPIPE, SIG_IGN);
   std::set_terminate(on_terminate);
-  // One thread an edge, none of them in a hurry to allocate; and what a large collective needed goes
-  // back to the kernel (glibc would raise the threshold by itself and keep it).
+  // One thread an edge, none of them in a hurry to allocate; and what a large collective needed
+  // goes back to the kernel (glibc would raise the threshold by itself and keep it).
   ::mallopt(M_ARENA_MAX, 2);
   ::mallopt(M_MMAP_THRESHOLD, 128 * 1024);
 

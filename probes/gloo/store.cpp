@@ -34,13 +34,16 @@ void MeetingStore::interrupt() {
 
 void MeetingStore::await_delivery() {
   std::unique_lock lock(mutex_);
-  const bool in_time = changed_.wait_until(
-      lock, options_.deadline, [&] { return interrupted_ || refused_ || !records_.empty(); });
+  changed_.wait_until(lock, options_.deadline,
+                      [&] { return interrupted_ || refused_ || !records_.empty(); });
   if (interrupted_) throw Interrupted();
   if (refused_) throw ProbeError(*refused_);
-  if (!in_time) {
+  // A result that comes later, to a process that was stopped meanwhile, is of no use either: the
+  // others have given up, and must not be dialled now.
+  if (!met_ && Clock::now() >= options_.deadline) {
     throw ProbeError(model::Outcome::never_joined, "no meeting took place before the deadline");
   }
+  met_ = true;
 }
 
 std::optional<int> MeetingStore::rank_of(const std::string& key) const {
@@ -65,7 +68,7 @@ std::vector<char> MeetingStore::get(const std::string& key) {
   await_delivery();
   // Delivered once and never changed after, so it may be read without the lock.
   const wire::Blob& record = records_[static_cast<std::size_t>(*rank)];
-  options_.before_connect(*rank, own_record_, record);
+  options_.before_connect(own_record_, record);
   return record;
 }
 

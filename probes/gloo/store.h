@@ -33,7 +33,7 @@ class MeetingStore : public GlooStore {
     std::function<void(const wire::Blob&)> publish;
     /// Called before each peer's record is handed to Gloo, which then connects to it; on Gloo's
     /// thread; may throw.
-    std::function<void(int peer, const wire::Blob& own, const wire::Blob& theirs)> before_connect;
+    std::function<void(const wire::Blob& own, const wire::Blob& theirs)> before_connect;
   };
 
   explicit MeetingStore(Options options) : options_(std::move(options)) {}
@@ -57,6 +57,7 @@ class MeetingStore : public GlooStore {
 
   const Options options_;
   wire::Blob own_record_;  // Gloo's thread only
+  bool met_ = false;       // and this
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<wire::Blob> records_;  // empty until delivered

@@ -4,6 +4,7 @@
 // outlives them all.
 #pragma once
 
+#include <chrono>
 #include <string>
 
 #include "probes/gloo/devices.h"
@@ -20,8 +21,5 @@ struct Surroundings {
 
 // Meetings collect for 300 ms; the daemon gives up on one long before this and supersedes.
 inline constexpr std::chrono::milliseconds kMeetingGrace{2000};
-
-// Gloo waits five times a context's timeout for a connection.
-inline constexpr int kGlooConnectFactor = 5;
 
 }  // namespace collwatch::gloo_probe

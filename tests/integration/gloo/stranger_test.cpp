@@ -92,7 +92,9 @@ TEST_CASE("a stranger beside the peer costs at most this attempt, and both ends 
       INFO(wire::encode(wire::FromWorker{from_a}) << "\n"
                                                   << wire::encode(wire::FromWorker{from_b}));
       CHECK((from_a.outcome == Outcome::ok) == (from_b.outcome == Outcome::ok));
-      if (gloo_probe::kDeviceListener) CHECK(from_a.outcome == Outcome::ok);
+      // A shared listener asks for a pair's number; eight zero bytes happen to be one.
+      const bool guessed = words.size() >= 8 && words[0] == '\0';
+      if (gloo_probe::kDeviceListener && !guessed) CHECK(from_a.outcome == Outcome::ok);
     }
     test::open_edge(a, b, 2);
   }

@@ -18,14 +18,14 @@ namespace {
 
 struct Fixture {
   std::vector<Blob> published;
-  std::vector<int> connected;
+  std::vector<Blob> connected;
   MeetingStore store;
 
   explicit Fixture(Clock::duration until_deadline)
       : store(MeetingStore::Options{
             1, 3, Clock::now() + until_deadline,
             [this](const Blob& record) { published.push_back(record); },
-            [this](int peer, const Blob&, const Blob&) { connected.push_back(peer); }}) {}
+            [this](const Blob&, const Blob& theirs) { connected.push_back(theirs); }}) {}
 };
 
 Outcome outcome_of_get(MeetingStore& store) {
@@ -63,12 +63,19 @@ TEST_CASE("the others' records block until the meeting's result, which then stan
   CHECK(record.get() == Blob{'r', '0'});
   f.store.deliver({{'x'}, {'x'}, {'x'}});
   CHECK(f.store.get("2") == Blob{'r', '2'});
-  CHECK(f.connected == std::vector<int>{0, 2});
+  CHECK(f.connected == std::vector<Blob>{{'r', '0'}, {'r', '2'}});
 }
 
 TEST_CASE("no meeting before the deadline is never_joined") {
   Fixture f(1ms);
   CHECK(outcome_of_get(f.store) == Outcome::never_joined);
+}
+
+TEST_CASE("a result that comes after the deadline is never_joined, too") {
+  Fixture f(0s);
+  f.store.deliver({{'r', '0'}, {}, {'r', '2'}});
+  CHECK(outcome_of_get(f.store) == Outcome::never_joined);
+  CHECK(f.connected.empty());
 }
 
 TEST_CASE("a refused meeting has the refusal's outcome") {
