@@ -23,9 +23,9 @@ def down_ticket(agent):
     return "AgentDown", "node", agent, "ticket"
 
 
-def dead_node(agents):
+def dead_node(agents, cluster="blue"):
     """One node dies for all others and for Prometheus; later it is mended."""
-    world = World(f"dead node of {agents}", agents)
+    world = World(f"dead node of {agents} in cluster '{cluster}'", agents, cluster=cluster)
     rest = world.others("n1")
     world.down("n1", 50, 150)
     world.says(rest, "node", "n1", 55, 165, reason="host_stall")
@@ -287,6 +287,7 @@ def never_joined():
 
 def worlds():
     yield from (dead_node(n) for n in range(3, 9))
+    yield dead_node(4, cluster="")
     yield from (isolated_but_scraped(n) for n in range(3, 9))
     yield from (link(n, ends) for n in range(2, 9) for ends in (1, 2))
     yield from (quiet(n) for n in (2, 5, 8))
