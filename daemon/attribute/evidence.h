@@ -76,6 +76,9 @@ struct Explanation {
   int failed_rounds = 0;          ///< distinct rounds with evidence that this cause owns
   std::int64_t first_failed = 0;  ///< first and last failing round it owns
   std::int64_t last_failed = 0;
+  /// Links: both ends have worked elsewhere since the failures began, so neither is going down.
+  /// Nodes: no edge of it has worked since. A page waits a round for it.
+  bool confirmed = true;
   std::vector<Member> observers;      ///< whose failing edges it owns
   std::vector<Cause> ambiguous_with;  ///< within 3 nats
   model::View view = model::View::heard;
