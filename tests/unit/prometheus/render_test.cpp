@@ -98,7 +98,7 @@ TEST_CASE("every fingerprint has a source, and the table has room for all pairs"
   CHECK(model::kCount<model::MemberState> == metric(MetricId::members).label_sets);
 }
 
-TEST_CASE("verdicts become suspects with all their labels; equal ones only once") {
+TEST_CASE("verdicts become suspects with all their labels, equal ones only once") {
   Snapshot s = sample_snapshot();
   s.verdicts.push_back(s.verdicts[0]);
   const std::string page = render(s);
