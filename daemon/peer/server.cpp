@@ -35,6 +35,14 @@ constexpr auto kAcceptPause = base::Millis(100);
 
 using ConnectionId = std::uint64_t;
 
+/// A daemon that was stopped for a while finds the dials of that time in its backlog, long given
+/// up; counted as connections they would keep out the ones that matter now.
+bool has_left(int fd) {
+  char byte = 0;
+  const ssize_t there = recv(fd, &byte, 1, MSG_PEEK);
+  return there == 0 || (there < 0 && errno != EAGAIN);
+}
+
 struct Connection {
   enum class State { reading, answering, writing };
 
@@ -130,7 +138,7 @@ void Core::pause_accepting() {
 void Core::welcome(Fd socket) {
   const auto remote = remote_address(socket.get());
   const auto local = local_address(socket.get());
-  if (!remote || !local) return;  // already reset
+  if (!remote || !local || has_left(socket.get())) return;
   const std::string host = remote->host();
   if (!admission_.enter(host, remote->is_loopback() || host == local->host())) {
     ++stats.over_limit;

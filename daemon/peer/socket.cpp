@@ -15,7 +15,9 @@ namespace collwatch::peer {
 
 namespace {
 
-constexpr int kBacklog = 256;
+// While the daemon is stopped its peers dial on; a full backlog would look like a dead host to
+// them.
+constexpr int kBacklog = 1024;
 
 bool is_wildcard(const std::string& host) {
   return host.empty() || host == "::" || host == "*";

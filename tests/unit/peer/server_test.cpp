@@ -201,6 +201,15 @@ TEST_CASE("one address of this host may not take everything") {
   CHECK_FALSE(other.take_nonce(*fixture.loop).empty());
 }
 
+TEST_CASE("clients that gave up while the server was stopped keep nobody out") {
+  Fixture fixture;
+  for (int i = 0; i < 200; ++i) fixture.client();  // connects and closes; the loop stands still
+  RawConnection patient = fixture.client();
+  CHECK_FALSE(patient.take_nonce(*fixture.loop).empty());
+  CHECK(fixture.stats().over_limit == 0);
+  CHECK(fixture.stats().accepted == 1);
+}
+
 TEST_CASE("a responder may come late, twice, or after its client, and a big answer arrives whole") {
   Fixture fixture;
   fixture.keep = true;
