@@ -100,9 +100,8 @@ TEST_CASE("who sees nothing says unknown, unless it has a verdict") {
 }
 
 TEST_CASE("no agent is unknown, however long the reason") {
-  const auto result = checked(model::fail(model::ErrorCode::io,
-                                          "no agent answers at http://a-node-with-a-long-name."
-                                          "example:9781: Connection | refused\nor so"));
+  const std::string text = "no agent answers at http://node:9781: Connection | refused\n";
+  const auto result = checked(model::fail(model::ErrorCode::io, text + text));
   CHECK(result.health == Health::unknown);
   CHECK(result.line.size() == 80);
   CHECK(result.line.ends_with("..."));
