@@ -77,7 +77,7 @@ TEST_CASE("a message that is delivered after the death may destroy the worker to
   CHECK(turn_until(*loop, [] { return childless(); }));
 }
 
-TEST_CASE("the unreaped handler may destroy the worker; nobody is told of the end after that") {
+TEST_CASE("the unreaped handler may destroy the worker, and nobody is told of the end after that") {
   auto loop = EventLoop::create().value();
   Keeper keeper(*loop);
   auto handlers = keeper.handlers();

@@ -44,7 +44,7 @@ TEST_CASE("any cutting into pieces gives the same tail") {
   }
 }
 
-TEST_CASE("a tail of no bytes keeps nothing and still counts; zero bytes are bytes") {
+TEST_CASE("a tail of no bytes keeps nothing and still counts, and zero bytes are bytes") {
   OutputTail nothing(0);
   nothing.append("abc");
   CHECK(nothing.text().empty());
