@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "probes/gloo/build_id.h"
@@ -98,4 +99,31 @@ TEST_CASE("a stranger beside the peer costs at most this attempt, and both ends 
     }
     test::open_edge(a, b, 2);
   }
+}
+
+TEST_CASE("a peer that connects after it was given up does no harm") {
+  // The worker is made to listen: its peer's record, made from its own, has a larger address.
+  WorkerProcess a("node-a");
+  a.send(wire::EdgePrepare{"node-b", 1, 0, "127.0.0.1", 100, 60000});
+  const auto blob = a.await<wire::EdgePrepared>().blob;
+  const auto own = gloo_probe::unwrap_record(blob, gloo_probe::build_id(), 2).value();
+  auto theirs = own;
+  const std::string loopback{127, 0, 0, 1};
+  const auto at = std::search(theirs.begin(), theirs.end(), loopback.begin(), loopback.end());
+  REQUIRE(at != theirs.end());
+  at[3] = 2;
+  a.send(wire::EdgeConnect{"node-b", 1, "context",
+                           gloo_probe::wrap_record(theirs, gloo_probe::build_id())});
+  const auto report = a.await<EdgeReport>();
+  CHECK(report.phase == model::Phase::connect);
+  CHECK(report.outcome == Outcome::timeout);
+
+  // What a dialler's retransmitted SYN would bring: the number of the pair that it wants. (A pair
+  // that listens for itself has closed its port by now.)
+  if (gloo_probe::kDeviceListener) {
+    const Stranger late(blob, std::string(own.end() - 8, own.end()));
+    a.settle();
+  }
+  WorkerProcess b("node-b");
+  test::open_edge(a, b, 2);
 }
