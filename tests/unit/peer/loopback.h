@@ -50,8 +50,13 @@ class RawConnection {
  public:
   explicit RawConnection(peer::Fd socket) : fd(std::move(socket)) {}
 
-  static RawConnection to(std::uint16_t port, const std::string& from = "127.0.0.1") {
+  /// `receive_buffer`: bytes, 0 for the system's default.
+  static RawConnection to(std::uint16_t port, const std::string& from = "127.0.0.1",
+                          int receive_buffer = 0) {
     peer::Fd fd(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    if (receive_buffer > 0) {
+      setsockopt(fd.get(), SOL_SOCKET, SO_RCVBUF, &receive_buffer, sizeof(receive_buffer));
+    }
     const peer::Address local = address(0, from);
     REQUIRE(bind(fd.get(), as_sockaddr(local), local.length) == 0);
     const peer::Address remote = address(port);

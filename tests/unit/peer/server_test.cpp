@@ -17,6 +17,7 @@ using loopback::turn_until;
 namespace {
 
 constexpr const char* kToken = "the token";
+constexpr int kNarrow = 1024;  // a receive buffer that a big answer overfills
 
 /// A server that notes its requests and answers at once, unless told to keep the responders.
 struct Fixture {
@@ -137,16 +138,18 @@ TEST_CASE("garbage, oversized frames and authenticated nonsense are dropped and 
   CHECK(fixture.answers());
 }
 
-TEST_CASE("more bytes while the answer is pending end the conversation") {
+TEST_CASE("a second request while the answer is pending ends the conversation") {
   Fixture fixture;
   fixture.keep = true;
   RawConnection client = fixture.client();
-  const std::string nonce = client.take_nonce(*fixture.loop);
-  client.write(loopback::request_frame(kToken, nonce, loopback::dial_body()));
+  const std::string request =
+      loopback::request_frame(kToken, client.take_nonce(*fixture.loop), loopback::dial_body());
+  client.write(request);
   REQUIRE(turn_until(*fixture.loop, [&] { return !fixture.kept.empty(); }));
-  client.write("and another thing");
+  client.write(request);
   REQUIRE(client.wait_until_closed(*fixture.loop));
   CHECK(fixture.stats().malformed == 1);
+  CHECK(fixture.requests.size() == 1);
 }
 
 TEST_CASE("silent and slow clients disturb nobody and are gone after two seconds") {
@@ -222,7 +225,7 @@ TEST_CASE("a responder may come late, twice, or after its client, and a big answ
   peer::GroupMet big;
   big.blobs.assign(60, peer::Blob(1000, 'x'));
 
-  RawConnection patient = fixture.client();
+  RawConnection patient = RawConnection::to(fixture.server->port(), "127.0.0.1", kNarrow);
   ask(patient);
   {
     RawConnection impatient = fixture.client();
@@ -230,7 +233,7 @@ TEST_CASE("a responder may come late, twice, or after its client, and a big answ
   }
   for (int i = 0; i < 20; ++i) REQUIRE(fixture.loop->turn(1ms));  // notices that it has gone
   fixture.kept[1](samples::reply(std::monostate{}));
-  fixture.kept[0](samples::reply(big));
+  fixture.kept[0](samples::reply(big));  // does not go out at once
   fixture.kept[0](samples::reply(std::monostate{}));
   REQUIRE(patient.wait_until_closed(*fixture.loop));
   peer::FrameReader reader(peer::kMaxFrameBytes);
@@ -295,7 +298,7 @@ TEST_CASE("a taken port is named in one sentence") {
         "cannot listen on 192.0.2.1:9782: cannot assign requested address");
 }
 
-TEST_CASE("one listener on [::] takes IPv4 clients, shown as such") {
+TEST_CASE("the wildcard listener takes IPv4 clients, shown as such") {
   Fixture fixture(config::Endpoint{"::", 0});
   CHECK(fixture.answers());
   CHECK(fixture.remotes == std::vector<std::string>{"127.0.0.1"});

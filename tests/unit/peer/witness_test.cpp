@@ -169,7 +169,7 @@ TEST_CASE("what cannot be sent is counted") {
   CHECK(f.a.stats().send_failed == 2);
 }
 
-TEST_CASE("one socket on [::] speaks IPv4, too") {
+TEST_CASE("the wildcard socket speaks IPv4, too") {
   Fixture f;
   Node wide(*f.loop, "node-b", "::");
   wide.socket->admit("node-a", samples::identity("node-a").incarnation);
