@@ -32,6 +32,7 @@ constexpr int kMaxNodes = 8;  // one clique
 constexpr int kTickMs = 50;
 constexpr double kFrameSeconds = 0.25;
 constexpr double kJoinSeconds = 60;
+constexpr double kStandstillSeconds = 1;
 
 int refuse(const std::string& why) {
   std::fprintf(stderr, "collwatch demo: %s\n", why.c_str());
@@ -73,7 +74,7 @@ class Demo {
     }
     Poller poller(std::move(targets), origin_);
     while (goes_on()) {
-      ::poll(nullptr, 0, kTickMs);
+      sleep_a_tick();
       take(poller);
       if (auto done = act(); !done) return refuse(done.error().text);
       show();
@@ -83,6 +84,17 @@ class Demo {
 
  private:
   enum class Step { waiting, injected, repaired };
+
+  /// A pause of the whole host (a suspended virtual machine) looks like every fault at once: say
+  /// so.
+  void sleep_a_tick() {
+    const double before = now();
+    ::poll(nullptr, 0, kTickMs);
+    const double stood = now() - before;
+    if (stood < kStandstillSeconds) return;
+    say(plain_note("standstill", "this host stood still for " + seconds_text(stood), Tone::bad),
+        now());
+  }
 
   double now() const { return std::chrono::duration<double>(Clock::now() - origin_).count(); }
 
