@@ -41,7 +41,7 @@ struct Claim {
 struct Limits {
   int max_verdicts = 16;
   int clear_rounds = 10;  ///< successive ok rounds of every accusing edge
-  int refine_rounds = 2;  ///< kind and reason may still change for so long
+  int refine_rounds = 3;  ///< kind and reason may change: two whole rounds and the begun one
   int absorb_rounds = 8;  ///< a recovering verdict keeps its stragglers (reconnects are spread
                           ///< over 5 rounds) before they may become a verdict of their own
   double worker_page_seconds = 20;

@@ -44,16 +44,27 @@ void check_faults(const WorldOptions& options, const std::vector<Fault>& faults,
   CHECK(wrong.empty());
 }
 
-TEST_CASE("every single fault is named in time by every agent") {
-  const std::uint32_t members = GENERATE(2U, 3U, 4U, 8U);
-  std::uint32_t seed = 1;
-  for (int repeat = 0; repeat < (members == 8 ? 1 : 4); ++repeat) {
+void check_single_faults(std::uint32_t members, int repeats) {
+  std::uint32_t seed = members;
+  for (int repeat = 0; repeat < repeats; ++repeat) {
     for (const Fault& f : all_faults({members})) {
       ++seed;
-      const WorldOptions options{members, seed, true, seed % 2 == 0};
-      check_faults(options, {f}, 10'000 + (seed * 373) % 1000);
+      check_faults({members, seed, true, seed % 2 == 0}, {f}, 10'000 + (seed * 373) % 1000);
     }
   }
+}
+
+TEST_CASE("2 members: every single fault is named in time by every agent") {
+  check_single_faults(2, 4);
+}
+TEST_CASE("3 members: every single fault is named in time by every agent") {
+  check_single_faults(3, 3);
+}
+TEST_CASE("4 members: every single fault is named in time by every agent") {
+  check_single_faults(4, 2);
+}
+TEST_CASE("8 members: every single fault is named in time by every agent") {
+  check_single_faults(8, 1);
 }
 
 TEST_CASE("without a witness the same faults are named, less finely") {
