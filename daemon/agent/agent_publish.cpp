@@ -114,8 +114,8 @@ std::vector<exporters::ActiveFingerprint> Agent::active_fingerprints() {
     entry.evidence.push_back(std::string(model::name(verdict.kind)) + " " + verdict.entity + " " +
                              std::string(model::name(verdict.reason)));
   }
-  // Tier B alone is a symptom; twice in a row with nobody named it is worth telling.
-  if (group_ && group_->failed_runs() >= kBelievedGroupFailures) {
+  // Tier B alone is a symptom; three times in a row with nobody named it is worth telling.
+  if (active.empty() && group_ && group_->failed_runs() >= kBelievedGroupFailures) {
     const auto id = group_->last_failure() == model::Outcome::timeout
                         ? model::Fingerprint::gloo_collective_timeout
                         : model::Fingerprint::gloo_peer_lost;
