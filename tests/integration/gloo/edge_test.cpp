@@ -93,7 +93,7 @@ TEST_CASE("a stopped answerer is a timeout of the starter's receive") {
   WorkerProcess b("node-b");
   open_edge(a, b, 1);
   exchange(a, b, 1, 1, 0);
-  b.signal(SIGSTOP);
+  b.freeze();
   a.send(wire::Round{2, 200, {{"node-b", 8193}}});
   const auto report = failure(a, "node-b", 1);
   CHECK(report.outcome == Outcome::timeout);

@@ -114,7 +114,7 @@ TEST_CASE("a stopped member is a timeout for everybody else") {
   WorkerProcess b("node-b");
   WorkerProcess c("node-c");
   form_group({&a, &b, &c}, 1);
-  c.signal(SIGSTOP);
+  c.freeze();
   for (WorkerProcess* member : {&a, &b}) {
     member->send(wire::GroupRun{1, 5, 300, {{Collective::allreduce, 4}}});
   }

@@ -7,6 +7,7 @@
 #include <gloo/transport/unbound_buffer.h>
 
 #include <csignal>
+#include <thread>
 
 #include "probes/gloo/build_id.h"
 #include "probes/gloo/payload.h"
@@ -30,9 +31,11 @@ constexpr auto kPatience = std::chrono::seconds(20);
 /// Rank 0 ("hostile") of an edge to a worker called "node-z", which answers.
 class HostilePeer {
  public:
+  static constexpr std::chrono::milliseconds kTimeout{2000};
+
   explicit HostilePeer(WorkerProcess& worker) {
     std::signal(SIGPIPE, SIG_IGN);
-    worker.send(wire::EdgePrepare{"hostile", 1, 1, "127.0.0.1", 2000, 60000});
+    worker.send(wire::EdgePrepare{"hostile", 1, 1, "127.0.0.1", kTimeout.count(), 60000});
     const auto theirs = worker.await<wire::EdgePrepared>().blob;
     const std::string build = gloo_probe::build_id();
 
@@ -133,6 +136,23 @@ TEST_CASE("one flipped bit in a small or a large payload is data corruption") {
   CHECK(report.outcome == Outcome::data_corruption);
   CHECK(report.failed_bytes == 8193);
   CHECK(report.round == 1);
+}
+
+TEST_CASE("a peer that closes at once is lost; one that closes after half the deadline timed out") {
+  const auto report_after = [](std::chrono::milliseconds silence) {
+    WorkerProcess worker("node-z");
+    auto peer = std::make_unique<HostilePeer>(worker);
+    peer->small_part(0, 0);
+    peer->send({PayloadKind::token, 1, 0});
+    peer->receive(PayloadKind::reply);
+    std::this_thread::sleep_for(silence);  // the silence is what is tested
+    peer.reset();
+    return failure(worker);
+  };
+  CHECK(report_after(std::chrono::milliseconds(0)).outcome == Outcome::peer_lost);
+  const auto late = report_after(HostilePeer::kTimeout * 5 / 8);
+  CHECK(late.outcome == Outcome::timeout);
+  CHECK(late.half == wire::Half::send);
 }
 
 TEST_CASE("intact payloads that do not belong here are a mismatch") {

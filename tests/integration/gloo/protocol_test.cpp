@@ -83,7 +83,7 @@ TEST_CASE("every round is acknowledged, in order, whatever the edges do") {
   WorkerProcess a("node-a");
   WorkerProcess b("node-b");
   test::open_edge(a, b, 1);
-  b.signal(SIGSTOP);
+  b.freeze();
   for (std::int64_t round = 1; round <= 20; ++round) a.send(wire::Round{round, 100, {}});
   for (std::int64_t round = 1; round <= 20; ++round) {
     const auto ack = a.await<wire::RoundAck>();

@@ -82,6 +82,13 @@ void WorkerProcess::signal(int number) {
   REQUIRE(::kill(pid_, number) == 0);
 }
 
+void WorkerProcess::freeze() {
+  signal(SIGSTOP);
+  int status = 0;
+  REQUIRE(::waitpid(pid_, &status, WUNTRACED) == pid_);
+  REQUIRE(WIFSTOPPED(status));
+}
+
 int WorkerProcess::await_exit() {
   const auto deadline = steady_clock::now() + kPatience;
   while (!exit_) {

@@ -45,6 +45,8 @@ class WorkerProcess {
   void settle();
 
   void signal(int number);
+  /// SIGSTOP, and every thread of it has stopped.
+  void freeze();
   /// Waits for the end: the exit code, or minus the signal.
   int await_exit();
 
