@@ -6,6 +6,7 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <sys/types.h>
 
@@ -50,12 +51,17 @@ class RawConnection {
  public:
   explicit RawConnection(peer::Fd socket) : fd(std::move(socket)) {}
 
-  /// `receive_buffer`: bytes, 0 for the system's default.
+  enum class Path { wide, narrow };
+
+  /// `narrow`: what the server sends at once does not fit (small segments keep its buffer small).
   static RawConnection to(std::uint16_t port, const std::string& from = "127.0.0.1",
-                          int receive_buffer = 0) {
+                          Path path = Path::wide) {
     peer::Fd fd(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-    if (receive_buffer > 0) {
-      setsockopt(fd.get(), SOL_SOCKET, SO_RCVBUF, &receive_buffer, sizeof(receive_buffer));
+    if (path == Path::narrow) {
+      const int segment = 500;
+      const int buffer = 1024;
+      setsockopt(fd.get(), IPPROTO_TCP, TCP_MAXSEG, &segment, sizeof(segment));
+      setsockopt(fd.get(), SOL_SOCKET, SO_RCVBUF, &buffer, sizeof(buffer));
     }
     const peer::Address local = address(0, from);
     REQUIRE(bind(fd.get(), as_sockaddr(local), local.length) == 0);

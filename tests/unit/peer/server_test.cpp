@@ -17,7 +17,6 @@ using loopback::turn_until;
 namespace {
 
 constexpr const char* kToken = "the token";
-constexpr int kNarrow = 1024;  // a receive buffer that a big answer overfills
 
 /// A server that notes its requests and answers at once, unless told to keep the responders.
 struct Fixture {
@@ -225,7 +224,8 @@ TEST_CASE("a responder may come late, twice, or after its client, and a big answ
   peer::GroupMet big;
   big.blobs.assign(60, peer::Blob(1000, 'x'));
 
-  RawConnection patient = RawConnection::to(fixture.server->port(), "127.0.0.1", kNarrow);
+  RawConnection patient =
+      RawConnection::to(fixture.server->port(), "127.0.0.1", RawConnection::Path::narrow);
   ask(patient);
   {
     RawConnection impatient = fixture.client();
