@@ -124,6 +124,7 @@ std::string witness_text(const StatusReply::Edge& edge) {
 }
 
 std::string size_text(std::uint64_t bytes) {
+  if (bytes == 0) return "-";  // a barrier carries nothing
   if (bytes >= 1U << 20 && bytes % (1U << 20) == 0) return std::to_string(bytes >> 20) + " MiB";
   if (bytes >= 1U << 10 && bytes % (1U << 10) == 0) return std::to_string(bytes >> 10) + " KiB";
   return std::to_string(bytes) + " B";

@@ -76,7 +76,7 @@ TEST_CASE("status begins with the sentence and has no colour in a file") {
   CHECK(ran.out.find('\033') == std::string::npos);
 }
 
-TEST_CASE("status --json is the agent's own words; the URL may come from the environment") {
+TEST_CASE("status --json is the agent's own words, and the URL may come from the environment") {
   const test::FakeAgent agent({{"/api/v1/status", {200, status_json()}}});
   const auto ran = run_collwatch({"status", "--json"}, {{"COLLWATCH_URL", agent.url()}});
   CHECK(ran.code == 0);

@@ -133,6 +133,19 @@ node-a, collwatch 0.1.0, round 402 0.5 s ago, local health 1 of 8 (0 is well): t
 )");
 }
 
+TEST_CASE("sizes are told in the unit they are whole in, and a barrier has none") {
+  auto s = quiet_snapshot();
+  auto barrier = s.collectives[0];
+  barrier.collective = model::Collective::barrier;
+  barrier.size_bytes = 0;
+  auto large = s.collectives[0];
+  large.size_bytes = 1048576;
+  s.collectives = {barrier, large};
+  const std::string text = cli::status_text(parsed(s), kNow, cli::Colour::no);
+  CHECK(text.find("gloo barrier        -  ok") != std::string::npos);
+  CHECK(text.find("gloo allreduce  1 MiB  ok") != std::string::npos);
+}
+
 TEST_CASE("colour is only added, and only when asked for") {
   const auto status = parsed(test::sample_snapshot());
   const std::string plain = cli::status_text(status, kNow, cli::Colour::no);

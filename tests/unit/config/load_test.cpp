@@ -258,7 +258,7 @@ TEST_CASE("flags are keys with values, one way or the other") {
   CHECK(said({"--"}) == "'--': unexpected; write --section.key VALUE");
 }
 
-TEST_CASE("the daemon's own flags stand beside the keys; help and version win") {
+TEST_CASE("the daemon's own flags stand beside the keys, help and version win") {
   const auto options = config::parse_daemon_options({"--config", "c.yaml", "--node", "n1"});
   REQUIRE(options);
   CHECK(options->config_file == "c.yaml");
