@@ -213,9 +213,7 @@ void Agent::tick() {
   round_began_ = now;
   update_health(now);
   for (auto& [name, link] : links_) {
-    PeerFacts& facts = facts_[name];
-    facts.loss +=
-        ((std::exchange(facts.heard_since_half_tick, false) ? 0.0 : 1.0) - facts.loss) / 20;
+    facts_[name].loss.tick();
     link->on_round(round, now);
   }
   send_round(round);
@@ -233,15 +231,13 @@ void Agent::tick() {
   count_probes();
   evaluate();
   check_member_file();
-  if (options_.turned) options_.turned();
+  if (options_.turned) options_.turned(rounds_done_);
   schedule_tick();
 }
 
 void Agent::half_tick() {
   for (auto& [name, link] : links_) {
-    PeerFacts& facts = facts_[name];
-    facts.loss +=
-        ((std::exchange(facts.heard_since_half_tick, false) ? 0.0 : 1.0) - facts.loss) / 20;
+    facts_[name].loss.tick();
   }
   send_witnesses(false);
   evaluate_soon();

@@ -25,6 +25,7 @@
 #include "daemon/agent/ledger.h"
 #include "daemon/agent/peer_link.h"
 #include "daemon/agent/resolver.h"
+#include "daemon/agent/witness_loss.h"
 #include "daemon/agent/worker_link.h"
 #include "daemon/attribute/explain.h"
 #include "daemon/attribute/local_health.h"
@@ -41,8 +42,8 @@ class Agent {
  public:
   struct Options {
     std::string worker_executable;
-    /// Called once a round: the watchdog is fed from here.
-    std::function<void()> turned;
+    /// Called once a round, with whether /readyz says yes: the watchdog is fed from here.
+    std::function<void(bool ready)> turned;
   };
 
   /// Binds the peer port and starts the worker; an Error is a sentence for the operator.
@@ -113,8 +114,7 @@ class Agent {
     std::string host;                ///< where its datagrams and calls come from
     std::int64_t last_round_ms = 0;  ///< as it told us, for the echo
     base::TimePoint last_round_at{};
-    bool heard_since_half_tick = false;
-    double loss = 0;                   ///< moving average over about 20 datagrams
+    WitnessLoss loss;
     std::unique_ptr<peer::Call> call;  ///< evidence over TCP, or `left`
   };
   struct Misconfig {

@@ -146,7 +146,7 @@ void Agent::on_witness(const peer::WitnessMessage& message, const std::string& f
   if (udp) {
     link.history().on_heard(now);
     facts.heard_udp = now;
-    facts.heard_since_half_tick = true;
+    facts.loss.on_heard();
     facts.last_round_ms = message.round_ms;
     facts.last_round_at = now;
     if (message.echo_round_ms) {

@@ -73,7 +73,7 @@ void Agent::show_edges(exporters::Snapshot& shown, TimePoint now) const {
     }
     edge.round_trip_seconds = history.round_trip_seconds();
     const auto facts = facts_.find(name);
-    if (facts != facts_.end()) edge.witness.loss = facts->second.loss;
+    if (facts != facts_.end()) edge.witness.loss = facts->second.loss.share();
     edge.witness.heard = history.inbound(now, config_.edge.interval) == attribute::Heard::heard;
     edge.witness.available = !witness_missing(*link);
     shown.edges.push_back(edge);

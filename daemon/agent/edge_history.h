@@ -43,6 +43,8 @@ class EdgeHistory {
   std::int64_t failing_since() const { return failing_since_; }
   std::int64_t last_round() const { return round_; }
   std::optional<model::Outcome> latest() const { return latest_; }
+  /// Of the present run of failures; ok when there is none.
+  model::Outcome first_failure() const { return failing() ? first_failure_ : model::Outcome::ok; }
   std::optional<double> round_trip_seconds() const { return round_trip_seconds_; }
   std::optional<Steady> last_heard() const { return last_heard_; }
   std::optional<model::Reason> reason() const { return reason_; }

@@ -51,6 +51,21 @@ model::Result<int> take_signals() {
   return fd;
 }
 
+/// The agent, feeding the watchdog and saying READY after its first round. Failing to reach systemd
+/// must not disturb the rounds; it restarts us if it stops hearing.
+model::Result<std::unique_ptr<agent::Agent>> make_agent(base::EventLoop& loop,
+                                                        const config::Config& config,
+                                                        const systemd::Notifier& notifier) {
+  agent::Agent::Options options;
+  options.worker_executable = worker_path();
+  options.turned = [&notifier, announced = false](bool ready) mutable {
+    (void)notifier.watchdog();
+    if (ready && !announced) (void)notifier.ready("probing");
+    announced = announced || ready;
+  };
+  return agent::Agent::create(loop, config, options);
+}
+
 /// Everything between a good configuration and the end of the process.
 int run(config::Config config, const config::Sources& sources) {
   const auto signals = take_signals();
@@ -60,21 +75,9 @@ int run(config::Config config, const config::Sources& sources) {
   auto notifier = systemd::Notifier::create(systemd::read_notify_environment());
   if (!notifier) return fail(1, notifier.error().text);
 
-  bool announced = false;
-  std::unique_ptr<agent::Agent> agent;
-  agent::Agent::Options agent_options;
-  agent_options.worker_executable = worker_path();
-  // Failing to reach systemd must not disturb the rounds; it restarts us if it stops hearing.
-  agent_options.turned = [&] {
-    (void)notifier->watchdog();
-    if (!announced && agent && agent->snapshot()->ready) {
-      announced = true;
-      (void)notifier->ready("probing");
-    }
-  };
-  auto made = agent::Agent::create(**loop, config, agent_options);
+  auto made = make_agent(**loop, config, *notifier);
   if (!made) return fail(1, made.error().text);
-  agent = std::move(*made);
+  const std::unique_ptr<agent::Agent> agent = std::move(*made);
 
   exporters::HttpServer::Callbacks callbacks;
   callbacks.snapshot = [&] { return agent->snapshot(); };
@@ -112,7 +115,6 @@ int run(config::Config config, const config::Sources& sources) {
                config.membership.members.size());
   const auto ran = (*loop)->run();
   http->reset();
-  agent.reset();
   return ran ? 0 : fail(1, ran.error().text);
 }
 

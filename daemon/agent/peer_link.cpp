@@ -204,9 +204,19 @@ void PeerLink::on_met(peer::CallResult result, base::TimePoint asked) {
     }
   }
   const bool heard = history_.inbound(now, around_.config.edge.interval) == attribute::Heard::heard;
-  const auto reason = peer::dial_reason(result, heard);
   fail(outcome_of(result), result.text, asked);
-  if (reason) history_.on_reason(*reason, false);
+  take_reason(result, heard);
+}
+
+void PeerLink::take_reason(const peer::CallResult& result, bool heard) {
+  auto reason = peer::dial_reason(result, heard);
+  if (!reason) return;
+  // Its worker runs again although the connection was reset: it died and was replaced before we
+  // asked.
+  if (*reason == model::Reason::worker_stuck && history_.first_failure() == Outcome::peer_lost) {
+    reason = model::Reason::worker_crash;
+  }
+  history_.on_reason(*reason, false);
 }
 
 void PeerLink::on_report(const wire::EdgeReport& report) {
@@ -263,8 +273,7 @@ void PeerLink::dial_for_reason() {
         const base::TimePoint now = Clock::now();
         const bool heard =
             history_.inbound(now, around_.config.edge.interval) == attribute::Heard::heard;
-        if (const auto reason = peer::dial_reason(result, heard))
-          history_.on_reason(*reason, false);
+        take_reason(result, heard);
         if (result.reply) {
           if (result.reply->from.worker_trouble) {
             history_.on_reason(*result.reply->from.worker_trouble, true);

@@ -103,6 +103,7 @@ class PeerLink {
   void fail(model::Outcome outcome, std::string text, base::TimePoint began);
   void close();
   void dial_for_reason();
+  void take_reason(const peer::CallResult& result, bool heard);
   bool usable_build(const peer::Identity& other);
 
   PeerLinkSurroundings& around_;

@@ -114,7 +114,8 @@ void Tracker::Impl::take_explanations(const Frame& frame) {
     auto it = records.find(key);
     const bool is_new = it == records.end();
     if (is_new) {
-      if (absorb(frame, e)) continue;
+      // Being cut off is what makes an agent blind; it is not hidden by that blindness.
+      if (e.cause.kind != model::Kind::self && absorb(frame, e)) continue;
       Record fresh;
       fresh.cause = e.cause;
       fresh.last_failed = e.first_failed - 2;
