@@ -16,6 +16,7 @@ using model::Reason;
 constexpr int kRoundsCap = 3;  ///< more rounds of the same say nothing new about *which* cause
 constexpr double kWitnessAgainst = 3.0;
 constexpr double kDialAgainst = 3.0;
+constexpr double kProofAgainst = 6.0;
 constexpr double kSelfAgainst =
     6.0;  ///< blaming somebody else for a worker that its own daemon lost
 constexpr double kAliveLinkPrior = 0.5;  ///< a broken edge beside living datagrams: rare, not odd
@@ -54,7 +55,10 @@ double dial_against(const Candidate& candidate, const FailingWord& word) {
   const Reason reason = *word.reason;
   // What the other side's kernel or daemon answered is not the observer's own trouble.
   if (observer_itself) return proves_node(word) ? kDialAgainst : 0;
-  if (!accused || c.kind != Kind::node) return reason == Reason::unreachable ? 0 : kDialAgainst;
+  if (!accused || c.kind != Kind::node) {
+    if (reason == Reason::unreachable) return 0;
+    return proves_node(word) ? kProofAgainst : kDialAgainst;  // an answer crossed that path
+  }
   if (candidate.datagrams == Datagrams::alive) {
     if (reason == Reason::unreachable) return kDialAgainst;
     return reason == Reason::agent_down ? kDialAgainst - 1 : 0;
@@ -220,7 +224,10 @@ double Cover::pair_value(const PairView& pair, const Covering& covering) const {
 }
 
 double Cover::value(const Set& set) const {
-  if (any_narrow(set)) return kInvalid;
+  return any_narrow(set) ? kInvalid : fit(set);
+}
+
+double Cover::fit(const Set& set) const {
   double nats = 0;
   scratch_.resize(seen_.pairs.size());
   for (Covering& covering : scratch_) covering.size = 0;

@@ -45,6 +45,8 @@ class Cover {
 
   Set solve() const;
   double value(const Set& set) const;
+  /// The same without the rule of breadth: how well would it fit?
+  double fit(const Set& set) const;
   const std::vector<Candidate>& candidates() const { return candidates_; }
   /// Nats of one failing word in one round.
   double word_gain() const { return gain_; }

@@ -165,7 +165,7 @@ std::vector<Cause> rivals(const Cover& cover, const Cover::Set& set, std::size_t
     if (cause == cover.candidates()[set[index]].cause) continue;
     other[index] = i;
     const bool known = std::find(result.begin(), result.end(), cause) != result.end();
-    if (!known && cover.value(other) >= best - margin) result.push_back(cause);
+    if (!known && cover.fit(other) >= best - margin) result.push_back(cause);
   }
   return result;
 }
