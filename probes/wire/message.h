@@ -43,8 +43,8 @@ struct EdgePrepare {
   std::uint64_t attempt = 0;
   int rank = 0;  ///< 0 = the lower name, which starts every exchange; 1 answers
   std::string local_address;
-  int timeout_ms = 500;   ///< edge.timeout; the Gloo context gets a fifth (connect bound is 5 x)
-  int interval_ms = 1000; ///< an answerer waits at most interval + timeout for the next token
+  int timeout_ms = 500;    ///< edge.timeout: for the connect and for each part of an exchange
+  int interval_ms = 1000;  ///< an answerer waits at most interval + timeout for the next token
 };
 
 /// The peer's Gloo address from the meeting: connect now, then warm up with one exchange.
@@ -76,7 +76,7 @@ struct Round {
   std::vector<LargePayload> large;
 };
 
-/// As EdgePrepare, for the one m-member group context. `rank` within `size`.
+/// As EdgePrepare, for the one m-member group context. `rank` within `size`, 2 to 12 members.
 struct GroupPrepare {
   std::uint64_t attempt = 0;
   int rank = 0;
@@ -132,7 +132,8 @@ struct EdgePrepared {
 };
 
 /// Which half of an exchange did not complete: `send` when what we sent was not taken or not
-/// acknowledged, `recv` when what the peer owed did not come, `none` when it is ok or cannot be said.
+/// acknowledged, `recv` when what the peer owed did not come, `none` when it is ok or cannot be
+/// said.
 enum class Half { none, send, recv };
 
 /// One edge, one outcome. From a starter once per round; from an answerer once per token answered;
@@ -144,14 +145,14 @@ struct EdgeReport {
   std::int64_t round = 0;  ///< the starter's round, carried in the token; 0 in phase connect
   model::Outcome outcome = model::Outcome::ok;
   Half half = Half::none;
-  std::uint32_t payload_bytes = 0;   ///< the largest payload that was tried
-  std::uint32_t failed_bytes = 0;    ///< the payload that failed, 0 when ok
+  std::uint32_t payload_bytes = 0;  ///< the largest payload that was tried
+  std::uint32_t failed_bytes = 0;   ///< the payload that failed, 0 when ok
   /// Of the 64 B exchange, 0 when unknown: token to reply at the starter, reply to go at the
   /// answerer.
   std::int64_t round_trip_us = 0;
   /// Of the large payload: from our first byte to the peer's word that it arrived intact.
   std::int64_t large_round_trip_us = 0;
-  std::string text;                  ///< the library's own words on failure
+  std::string text;  ///< the library's own words on failure
 };
 
 struct GroupPrepared {
@@ -174,7 +175,8 @@ struct CollectiveReport {
 
 struct RoundAck {
   std::int64_t number = 0;
-  std::int64_t late_us = 0;  ///< how late the control thread ran its own 10 ms timer, worst since the last ack
+  /// How late the control thread ran its own 10 ms timer, worst since the last ack.
+  std::int64_t late_us = 0;
 };
 
 /// The last line of a dying worker (terminate handler, unusable request).
