@@ -220,15 +220,14 @@ void Agent::tick() {
   send_witnesses(false);
   std::vector<std::string> eligible{config_.node};
   for (const auto& [name, link] : links_) {
-    const auto facts = facts_.find(name);
-    const bool same_view = facts != facts_.end() && facts->second.view_hash == view_hash_;
-    if (link->open() && same_view) eligible.push_back(name);
+    if (link->open() && same_view(name)) eligible.push_back(name);
   }
   std::sort(eligible.begin(), eligible.end());
   group_->on_round(round, eligible, view_hash_);
   rounds_done_ = rounds_done_ || (worker_->running() && round_ > 0 && round_ > first_round_);
   if (first_round_ == 0) first_round_ = round_;
   count_probes();
+  warn(now);
   evaluate();
   check_member_file();
   if (options_.turned) options_.turned(rounds_done_);
@@ -254,6 +253,24 @@ void Agent::count_probes() {
   ledger_.count_witness("received", "malformed", seen.malformed);
   if (!worker_->unavailable().empty()) {
     ledger_.count_skip("gloo", model::SkipReason::not_installed);
+  }
+}
+
+/// What an operator would otherwise search for: tokens that differ, names that do not resolve.
+void Agent::warn(TimePoint now) {
+  const std::uint64_t bad = server_->stats().bad_token + witness_->stats().bad_mac;
+  if (bad > warned_bad_tokens_ && now - warned_at_ > std::chrono::seconds(60)) {
+    ledger_.note("config", "bad_token",
+                 std::to_string(bad - warned_bad_tokens_) +
+                     " messages on the peer port were not signed with this node's token: does "
+                     "every member have the same one?");
+    warned_bad_tokens_ = bad;
+    warned_at_ = now;
+  }
+  if (now - started_at_ < std::chrono::seconds(3)) return;
+  for (const auto& [name, link] : links_) {
+    if (link->joined() || resolver_.address(name) || !warned_names_.insert(name).second) continue;
+    ledger_.note("config", "unresolved", "member " + name + ": " + resolver_.trouble(name));
   }
 }
 

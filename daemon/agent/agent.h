@@ -17,6 +17,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -75,6 +76,7 @@ class Agent {
   void on_worker_down(model::Reason reason, const std::string& why);
   void check_member_file();
   void count_probes();
+  void warn(base::TimePoint now);
 
   // agent_peers.cpp
   peer::Identity identity() const;
@@ -87,6 +89,7 @@ class Agent {
   void on_peer_left(const std::string& name);
   void send_witnesses(bool left);
   peer::WitnessMessage witness_message() const;
+  bool same_view(const std::string& name) const;
   bool witness_missing(const PeerLink& link) const;
 
   // agent_verdicts.cpp, agent_publish.cpp
@@ -97,6 +100,7 @@ class Agent {
   void update_health(base::TimePoint now);
   void publish();
   void show_edges(exporters::Snapshot& shown, base::TimePoint now) const;
+  void note_fingerprints(const std::vector<exporters::ActiveFingerprint>& active);
   void note_member(const exporters::Member& member);
   std::vector<exporters::ActiveFingerprint> active_fingerprints();
   void record_transition(exporters::Event event);
@@ -109,7 +113,7 @@ class Agent {
 
   struct PeerFacts {
     std::optional<std::int64_t> wall_offset_ms;
-    std::string view_hash;
+    std::optional<std::uint32_t> view;  ///< the first bits of its view hash
     std::optional<base::TimePoint> heard_udp;
     std::string host;                ///< where its datagrams and calls come from
     std::int64_t last_round_ms = 0;  ///< as it told us, for the echo
@@ -159,6 +163,10 @@ class Agent {
   bool leaving_ = false;
   bool reload_ok_ = true;
   std::int64_t member_file_stamp_ = 0;
+  std::set<model::Fingerprint> shown_fingerprints_;
+  std::uint64_t warned_bad_tokens_ = 0;
+  base::TimePoint warned_at_{};
+  std::set<std::string> warned_names_;
   std::int64_t first_round_ = 0;
   std::map<std::string, model::MemberState> shown_states_;
   int unreaped_ = 0;

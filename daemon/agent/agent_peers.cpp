@@ -20,7 +20,18 @@ namespace {
 /// An edge that has worked for so many rounds without one datagram has no witness: UDP is filtered.
 constexpr int kRoundsWithoutWitness = 5;
 
+/// The view hash as datagrams carry it: its first 32 bits.
+std::uint32_t short_view(const std::string& hash) {
+  return static_cast<std::uint32_t>(std::strtoull(hash.substr(0, 8).c_str(), nullptr, 16));
+}
+
 }  // namespace
+
+bool Agent::same_view(const std::string& name) const {
+  const auto facts = facts_.find(name);
+  return facts != facts_.end() && facts->second.view &&
+         *facts->second.view == short_view(view_hash_);
+}
 
 peer::Identity Agent::identity() const {
   peer::Identity identity;
@@ -56,9 +67,8 @@ void Agent::on_request(const peer::Request& request, const peer::Address& local,
   const std::string& name = request.from.name;
   if (leaving_) return refuse(peer::RefusalReason::shutting_down, "this agent is leaving");
   if (name == config_.node) {
-    misconfigs_[{name, model::Reason::duplicate_name}] = {
-        model::Reason::duplicate_name, "another agent at " + remote.host() + " has this name",
-        Clock::now()};
+    around_.misconfig(name, model::Reason::duplicate_name,
+                      "another live agent at " + remote.host() + " is called " + name + ", too");
     return refuse(peer::RefusalReason::duplicate_name, "that name is mine");
   }
   const auto found = links_.find(name);
@@ -99,10 +109,9 @@ bool Agent::on_identity(const peer::Identity& identity, const std::string& remot
                              now - *facts.heard_udp < config_.edge.interval * 2;
   if (changed && old_one_lives && !facts.host.empty() && !remote_host.empty() &&
       facts.host != remote_host) {
-    misconfigs_[{identity.name, model::Reason::duplicate_name}] = {
-        model::Reason::duplicate_name,
-        "two live agents are called " + identity.name + ": " + facts.host + " and " + remote_host,
-        now};
+    around_.misconfig(
+        identity.name, model::Reason::duplicate_name,
+        "two live agents are called " + identity.name + ": " + facts.host + " and " + remote_host);
     return false;
   }
   if (changed) {
@@ -114,7 +123,7 @@ bool Agent::on_identity(const peer::Identity& identity, const std::string& remot
   witness_->admit(identity.name, identity.incarnation);
   if (!remote_host.empty()) facts.host = remote_host;
   facts.wall_offset_ms = identity.wall_offset_ms;
-  facts.view_hash = identity.view_hash;
+  facts.view = short_view(identity.view_hash);
   if (round_trip) clock_.sample(identity.name, identity.round_ms, now, *round_trip);
   return true;
 }
@@ -143,6 +152,7 @@ void Agent::on_witness(const peer::WitnessMessage& message, const std::string& f
   PeerFacts& facts = facts_[message.from];
   if (!from_host.empty()) facts.host = from_host;
   facts.wall_offset_ms = message.wall_offset_ms;
+  facts.view = message.view;
   if (udp) {
     link.history().on_heard(now);
     facts.heard_udp = now;
@@ -185,8 +195,7 @@ peer::WitnessMessage Agent::witness_message() const {
   message.cut_off = own.cut_off;
   message.worker = who.worker;
   message.worker_trouble = who.worker_trouble;
-  message.view =
-      static_cast<std::uint32_t>(std::strtoull(view_hash_.substr(0, 8).c_str(), nullptr, 16));
+  message.view = short_view(view_hash_);
   for (const attribute::EdgeWord& word : own.edges) {
     peer::WitnessMessage::Edge edge;
     edge.peer = peer::name_hash(board_.name(word.peer));
@@ -245,7 +254,7 @@ void Agent::leave(const std::string& reason, std::function<void()> done) {
   const auto end = [this, finish, done = std::move(done)] {
     if (std::exchange(*finish, true)) return;
     if (group_) group_->close();
-    worker_->send(wire::Stop{});
+    worker_->ask_to_stop();
     loop_.after(Millis(60), [this, done] {
       worker_->stop();
       done();

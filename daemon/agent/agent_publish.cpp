@@ -45,6 +45,7 @@ void Agent::publish() {
   shown.collectives = ledger_.collectives();
   shown.verdicts = verdicts_;
   shown.fingerprints = active_fingerprints();
+  note_fingerprints(shown.fingerprints);
   shown.recent_events = ledger_.recent_events();
   shown.counters = ledger_.counters();
   shown.workers_unreaped = unreaped_;
@@ -85,6 +86,31 @@ void Agent::show_edges(exporters::Snapshot& shown, TimePoint now) const {
   if (expected > 0) {
     shown.edges_unobserved_ratio = static_cast<double>(unobserved) / static_cast<double>(expected);
   }
+}
+
+void Agent::note_fingerprints(const std::vector<exporters::ActiveFingerprint>& active) {
+  std::set<model::Fingerprint> now;
+  for (const exporters::ActiveFingerprint& found : active) {
+    now.insert(found.id);
+    if (shown_fingerprints_.contains(found.id)) continue;
+    exporters::Event event;
+    event.type = "fingerprint";
+    event.state = "active";
+    event.fingerprint = found;
+    event.text = std::string(model::name(found.id)) + ": " + found.evidence.front();
+    ledger_.record(std::move(event));
+  }
+  for (const model::Fingerprint id : shown_fingerprints_) {
+    if (now.contains(id)) continue;
+    exporters::Event event;
+    event.type = "fingerprint";
+    event.state = "cleared";
+    event.fingerprint.emplace().id = id;
+    event.fingerprint->since = std::chrono::system_clock::now();
+    event.text = std::string(model::name(id)) + " is over";
+    ledger_.record(std::move(event));
+  }
+  shown_fingerprints_ = std::move(now);
 }
 
 void Agent::note_member(const exporters::Member& member) {

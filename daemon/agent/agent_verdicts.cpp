@@ -61,6 +61,7 @@ void Agent::evaluate() {
   if (leaving_ || round_ == 0) return;
   std::vector<bool> expected(board_.size(), true);
   for (const auto& [name, link] : links_) {
+    link->settle_reason(now);
     if (const auto peer = board_.index(name)) expected[*peer] = link->joined() && !link->left();
   }
   attribute::Evidence evidence = board_.evidence(own_report(now), expected, now);
@@ -185,8 +186,8 @@ model::MemberState Agent::member_state(const std::string& name) const {
     return model::MemberState::never_joined;
   }
   const auto facts = facts_.find(name);
-  if (state == model::MemberState::ok && facts != facts_.end() &&
-      !facts->second.view_hash.empty() && facts->second.view_hash != view_hash_) {
+  const bool view_known = facts != facts_.end() && facts->second.view;
+  if (state == model::MemberState::ok && view_known && !same_view(name)) {
     return model::MemberState::stale_view;
   }
   return state;

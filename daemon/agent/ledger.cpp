@@ -5,6 +5,8 @@
 
 #include <spdlog/spdlog.h>
 
+#include <set>
+
 namespace collwatch::agent {
 
 namespace {
@@ -61,7 +63,9 @@ void Ledger::count_fingerprint(model::Fingerprint id, model::Source source) {
 void Ledger::record(exporters::Event event) {
   event.time = std::chrono::system_clock::now();
   event.node = node_;
-  const bool loud = event.state == "page" || event.state == "ticket";
+  static const std::set<std::string> kLoud = {
+      "page", "ticket", "worker_crash", "rejected", "worker_stuck", "bad_token", "unresolved"};
+  const bool loud = kLoud.contains(event.state);
   spdlog::log(loud ? spdlog::level::warn : spdlog::level::info, "{} {}: {}", event.type,
               event.state, event.text);
   if (event_log_) event_log_->append(event);

@@ -71,18 +71,47 @@ void PeerLink::on_round(std::int64_t round, base::TimePoint now) {
   }
   const auto failed_for = std::chrono::duration_cast<Millis>(now - closed_since_);
   const bool due = schedule::should_reconnect(failed_for, round, around_.pair(peer_));
+  if (unlisted_) {
+    if (round % 5 == 0) greet();
+    return;
+  }
   if (!starts_) {
     if (due) attempt();
     return;
   }
-  // The lower name can only wait to be called: a whole round in which nobody did is that round's
-  // evidence, and a dial keeps the reason fresh.
-  if (history_.failing() && !met) {
-    history_.on_failure(round, history_.latest().value_or(Outcome::unreachable), last_round_began);
+  on_absent_edge(round, met, last_round_began, now, due);
+}
+
+/// The lower name can only wait to be called: a whole round in which nobody did is that round's
+/// evidence, and a dial keeps the reason fresh. An edge that never was counts from the third round
+/// after the peer came up, once a dial has asked why.
+void PeerLink::on_absent_edge(std::int64_t round, bool met, base::TimePoint last_round_began,
+                              base::TimePoint now, bool due) {
+  const bool overdue =
+      now - std::max(closed_since_, settled_at_) > around_.config.edge.interval * 3;
+  if (!met && (history_.failing() || (overdue && asked_why_))) {
+    history_.on_failure(round, history_.failing() ? *history_.latest() : Outcome::timeout,
+                        last_round_began);
     around_.count(*history_.latest(), std::nullopt);
     around_.changed(false);
   }
-  if (due) dial_for_reason();
+  if (!due && !overdue) return;
+  asked_why_ = true;
+  dial_for_reason();
+}
+
+bool PeerLink::turned_away(const peer::CallResult& result) {
+  if (!result.reply) return false;
+  const auto* refusal = std::get_if<peer::Refusal>(&result.reply->body);
+  unlisted_ = refusal != nullptr && (refusal->reason == peer::RefusalReason::unknown_member ||
+                                     refusal->reason == peer::RefusalReason::duplicate_name);
+  const bool mismatch =
+      refusal != nullptr && refusal->reason == peer::RefusalReason::build_mismatch;
+  if (!unlisted_ && !mismatch) return false;
+  // Different lists or builds are configuration (stale_view, misconfig), never evidence.
+  close();
+  history_.forget();
+  return true;
 }
 
 void PeerLink::greet() {
@@ -95,7 +124,7 @@ void PeerLink::greet() {
       peer::Request{.from = around_.identity()}, stretched(kDialDeadline, around_.stretch()),
       [this, asked](peer::CallResult result) {
         dial_.reset();
-        if (!result.reply) return;
+        if (!result.reply || turned_away(result)) return;
         around_.met(result.reply->from, std::chrono::duration_cast<Millis>(Clock::now() - asked));
         if (!starts_ && state_ == State::closed) attempt();
       });
@@ -180,6 +209,10 @@ void PeerLink::send_meet(const peer::Address& local, peer::Blob blob) {
 void PeerLink::on_met(peer::CallResult result, base::TimePoint asked) {
   call_.reset();
   const base::TimePoint now = Clock::now();
+  if (turned_away(result)) {
+    around_.changed(false);
+    return;
+  }
   if (result.reply) {
     around_.met(result.reply->from, std::chrono::duration_cast<Millis>(now - asked));
     if (state_ != State::preparing) return;  // met() found a new incarnation and closed us
@@ -211,12 +244,27 @@ void PeerLink::on_met(peer::CallResult result, base::TimePoint asked) {
 void PeerLink::take_reason(const peer::CallResult& result, bool heard) {
   auto reason = peer::dial_reason(result, heard);
   if (!reason) return;
+  if (*reason == model::Reason::agent_down || *reason == model::Reason::refused) {
+    refusal_unsettled_ = true;
+    settle_reason(Clock::now());
+    return;
+  }
+  refusal_unsettled_ = false;
   // Its worker runs again although the connection was reset: it died and was replaced before we
   // asked.
   if (*reason == model::Reason::worker_stuck && history_.first_failure() == Outcome::peer_lost) {
     reason = model::Reason::worker_crash;
   }
   history_.on_reason(*reason, false);
+}
+
+void PeerLink::settle_reason(base::TimePoint now) {
+  if (!refusal_unsettled_ || !history_.failing()) return;
+  const attribute::Heard heard = history_.inbound(now, around_.config.edge.interval);
+  if (heard == attribute::Heard::unknown) return;
+  refusal_unsettled_ = false;
+  history_.on_reason(
+      heard == attribute::Heard::heard ? model::Reason::refused : model::Reason::agent_down, false);
 }
 
 void PeerLink::on_report(const wire::EdgeReport& report) {
@@ -226,7 +274,9 @@ void PeerLink::on_report(const wire::EdgeReport& report) {
     failed_payload_ = report.failed_bytes > 64 ? report.failed_bytes : 0;
     // A starter's exchange begins with the round; an answerer gives up one timeout after the token
     // was due.
-    const base::TimePoint began = starts_ ? round_began_ : now - around_.config.edge.timeout;
+    // A reset happened just now, whatever was heard earlier in this round.
+    base::TimePoint began = starts_ ? round_began_ : now - around_.config.edge.timeout;
+    if (report.outcome == Outcome::peer_lost) began = now;
     fail(report.outcome, report.text, began);
     return;
   }
@@ -234,6 +284,8 @@ void PeerLink::on_report(const wire::EdgeReport& report) {
   if (report.phase == model::Phase::connect) {
     around_.loop.cancel(deadline_);
     state_ = State::open;
+    asked_why_ = false;
+    refusal_unsettled_ = false;
     joined_ = true;
     open_rounds_ = 0;
     history_.on_ok(own, now, std::nullopt);
@@ -273,6 +325,10 @@ void PeerLink::dial_for_reason() {
         const base::TimePoint now = Clock::now();
         const bool heard =
             history_.inbound(now, around_.config.edge.interval) == attribute::Heard::heard;
+        if (turned_away(result)) {
+          around_.changed(false);
+          return;
+        }
         take_reason(result, heard);
         if (result.reply) {
           if (result.reply->from.worker_trouble) {
@@ -322,6 +378,7 @@ void PeerLink::on_meet(const peer::Request& request, const peer::Address& local,
     std::exchange(respond_, nullptr)(reply);
   }
   met_this_round_ = true;
+  unlisted_ = false;
   joined_ = true;
   peer_blob_ = std::get<peer::MeetPair>(request.body).blob;
   respond_ = std::move(respond);
@@ -334,6 +391,7 @@ void PeerLink::on_incarnation(const std::string& incarnation) {
   // only returns as somebody new.
   if (incarnation_ == incarnation) return;
   left_ = false;
+  asked_why_ = false;
   const bool known = !incarnation_.empty();
   incarnation_ = incarnation;
   settled_at_ = Clock::now() + around_.config.edge.interval * 3;

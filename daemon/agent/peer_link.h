@@ -91,6 +91,9 @@ class PeerLink {
   bool joined() const { return joined_; }
   void set_joined() { joined_ = true; }
 
+  /// Whether "refused" means a dead agent or a firewall is for the witness to say, a little later.
+  void settle_reason(base::TimePoint now);
+
   /// Says "I am here" and learns who is there; used until the first contact.
   void greet();
   std::uint32_t failed_payload() const { return failed_payload_; }
@@ -100,6 +103,10 @@ class PeerLink {
   void prepare(const peer::Address& local);
   void send_meet(const peer::Address& local, peer::Blob blob);
   void on_met(peer::CallResult result, base::TimePoint asked);
+  void on_absent_edge(std::int64_t round, bool met, base::TimePoint last_round_began,
+                      base::TimePoint now, bool due);
+  /// True if the peer answered that it does not take us (lists or builds differ).
+  bool turned_away(const peer::CallResult& result);
   void fail(model::Outcome outcome, std::string text, base::TimePoint began);
   void close();
   void dial_for_reason();
@@ -115,6 +122,9 @@ class PeerLink {
   std::string incarnation_;
   bool joined_ = false;
   bool left_ = false;
+  bool unlisted_ = false;   ///< the peer's member list does not have us: no fault of anybody
+  bool asked_why_ = false;  ///< a dial has asked why no edge comes about
+  bool refusal_unsettled_ = false;
   bool met_this_round_ = false;
   base::TimePoint settled_at_{};  ///< before this, failing to open an edge is no evidence
   base::TimePoint closed_since_{};

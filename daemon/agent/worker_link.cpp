@@ -172,11 +172,15 @@ std::chrono::microseconds WorkerLink::take_worst_lateness() {
   return std::exchange(worst_lateness_, std::chrono::microseconds(0));
 }
 
-void WorkerLink::stop() {
+void WorkerLink::ask_to_stop() {
   stopping_ = true;
   loop_.cancel(ack_timer_);
   loop_.cancel(restart_timer_);
   if (worker_) worker_->send(wire::Stop{});
+}
+
+void WorkerLink::stop() {
+  ask_to_stop();
   worker_.reset();
   state_ = model::WorkerState::absent;
 }

@@ -36,7 +36,9 @@ class WorkerLink {
   bool send(const wire::ToWorker& message);
   /// Sends the tick and arms the ack deadline, stretched by local health.
   void round(const wire::Round& round, double stretch);
-  /// Asks the worker to end and forgets it: no handler is called after this.
+  /// Asks the worker to end; its end is then no event and nothing is started any more.
+  void ask_to_stop();
+  /// Forgets it, killing what is left of it: no handler is called after this.
   void stop();
 
   model::WorkerState state() const { return state_; }
