@@ -79,7 +79,7 @@ Agent::Agent(base::EventLoop& loop, config::Config config, Options options)
     return schedule::Pair{board_.self(), board_.index(peer).value_or(0)};
   };
   around_.stretch = [this] { return health_.stretch(); };
-  around_.met = [this](const peer::Identity& who, Millis round_trip) {
+  around_.met = [this](const peer::Identity& who, std::optional<Millis> round_trip) {
     on_identity(who, "", round_trip);
   };
   around_.changed = [this](bool first_failure) {

@@ -63,12 +63,12 @@ void Agent::publish() {
 void Agent::show_edges(exporters::Snapshot& shown, TimePoint now) const {
   std::size_t expected = 0;
   std::size_t unobserved = 0;
-  const bool grace_over = now - started_at_ > config_.membership.join_grace;
   for (const auto& [name, link] : links_) {
     const EdgeHistory& history = link->history();
     exporters::Edge edge;
     edge.peer = name;
     edge.outcome = history.latest();
+    const bool grace_over = now - link->added_at() > config_.membership.join_grace;
     if (!edge.outcome && !link->joined() && grace_over) {
       edge.outcome = model::Outcome::never_joined;
     }

@@ -103,8 +103,8 @@ std::vector<state::Claim> Agent::claims(TimePoint now) const {
     made.highest = highest;
     claims.push_back(made);
   };
-  const bool waited = now - started_at_ > config_.membership.join_grace;
   for (const auto& [name, link] : links_) {
+    const bool waited = now - link->added_at() > config_.membership.join_grace;
     if (!link->joined() && !link->left() && waited) {
       claim(model::Kind::node, name, model::Reason::never_joined,
             model::Fingerprint::gloo_init_failed, model::VerdictState::page);

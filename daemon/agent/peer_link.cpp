@@ -108,7 +108,9 @@ bool PeerLink::turned_away(const peer::CallResult& result) {
   const bool mismatch =
       refusal != nullptr && refusal->reason == peer::RefusalReason::build_mismatch;
   if (!unlisted_ && !mismatch) return false;
-  // Different lists or builds are configuration (stale_view, misconfig), never evidence.
+  // It is there, and says what it goes by. Different lists or builds are configuration (stale_view,
+  // misconfig), never evidence.
+  around_.met(result.reply->from, std::nullopt);
   close();
   history_.forget();
   return true;

@@ -44,8 +44,8 @@ struct PeerLinkSurroundings {
   std::function<std::int64_t()> round;
   std::function<schedule::Pair(const std::string& peer)> pair;  ///< us and the peer, by index
   std::function<double()> stretch;  ///< local health: deadlines are longer on a sick host
-  /// The peer answered over TCP: its identity, how long that took.
-  std::function<void(const peer::Identity&, base::Millis round_trip)> met;
+  /// The peer answered over TCP: its identity, and how long that took where it was measured.
+  std::function<void(const peer::Identity&, std::optional<base::Millis> round_trip)> met;
   /// Something changed that attribution should see; `first_failure`: tell the peers at once.
   std::function<void(bool first_failure)> changed;
   /// One edge outcome for the counters.
@@ -86,6 +86,8 @@ class PeerLink {
   void on_left();
   bool left() const { return left_; }
 
+  /// Since when this peer is a member here: join_grace counts from then.
+  base::TimePoint added_at() const { return added_at_; }
   const std::string& incarnation() const { return incarnation_; }
   /// Known to have existed: met, heard of, or an edge was ok once.
   bool joined() const { return joined_; }
@@ -116,6 +118,7 @@ class PeerLink {
   PeerLinkSurroundings& around_;
   const std::string peer_;
   const bool starts_;
+  const base::TimePoint added_at_ = base::Clock::now();
   State state_ = State::closed;
   EdgeHistory history_;
   std::uint64_t attempt_ = 0;
