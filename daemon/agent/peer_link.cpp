@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "daemon/agent/route.h"
-#include "daemon/peer/dial_reason.h"
 #include "daemon/schedule/schedule.h"
 
 namespace collwatch::agent {
@@ -22,11 +21,6 @@ namespace {
 constexpr Millis kPrepareDeadline{400};
 /// A meeting: the lower side answers within 300 ms, plus the way there and back.
 constexpr Millis kMeetDeadline{450};
-constexpr Millis kDialDeadline{300};
-
-Millis stretched(Millis duration, double stretch) {
-  return Millis(static_cast<std::int64_t>(static_cast<double>(duration.count()) * stretch));
-}
 
 Outcome outcome_of(const peer::CallResult& result) {
   if (result.reply) {
@@ -100,38 +94,6 @@ void PeerLink::on_absent_edge(std::int64_t round, bool met, base::TimePoint last
   dial_for_reason();
 }
 
-bool PeerLink::turned_away(const peer::CallResult& result) {
-  if (!result.reply) return false;
-  const auto* refusal = std::get_if<peer::Refusal>(&result.reply->body);
-  unlisted_ = refusal != nullptr && (refusal->reason == peer::RefusalReason::unknown_member ||
-                                     refusal->reason == peer::RefusalReason::duplicate_name);
-  const bool mismatch =
-      refusal != nullptr && refusal->reason == peer::RefusalReason::build_mismatch;
-  if (!unlisted_ && !mismatch) return false;
-  // It is there, and says what it goes by. Different lists or builds are configuration (stale_view,
-  // misconfig), never evidence.
-  around_.met(result.reply->from, std::nullopt);
-  close();
-  history_.forget();
-  return true;
-}
-
-void PeerLink::greet() {
-  if (dial_) return;
-  const auto to = around_.address(peer_);
-  if (!to) return;
-  const base::TimePoint asked = Clock::now();
-  dial_ = peer::Call::start(
-      around_.loop, *to, bind_address(around_.config, *to), around_.config.peers.token,
-      peer::Request{.from = around_.identity()}, stretched(kDialDeadline, around_.stretch()),
-      [this, asked](peer::CallResult result) {
-        dial_.reset();
-        if (!result.reply || turned_away(result)) return;
-        around_.met(result.reply->from, std::chrono::duration_cast<Millis>(Clock::now() - asked));
-        if (!starts_ && state_ == State::closed) attempt();
-      });
-}
-
 void PeerLink::attempt() {
   if (state_ != State::closed || !around_.worker_running()) return;
   const auto to = around_.address(peer_);
@@ -162,8 +124,7 @@ void PeerLink::prepare(const peer::Address& local) {
     close();
     return;
   }
-  deadline_ =
-      around_.loop.after(stretched(kPrepareDeadline, around_.stretch()), [this] { close(); });
+  deadline_ = around_.loop.after(stretched(kPrepareDeadline), [this] { close(); });
 }
 
 void PeerLink::on_prepared(const wire::EdgePrepared& message) {
@@ -186,9 +147,9 @@ void PeerLink::on_prepared(const wire::EdgePrepared& message) {
   // The worker bounds connect and warm-up by twice the edge timeout and reports; this only catches
   // one that does not.
   const base::TimePoint began = Clock::now();
-  deadline_ =
-      around_.loop.after(stretched(around_.config.edge.timeout * 3, around_.stretch()),
-                         [this, began] { fail(Outcome::timeout, "connect took too long", began); });
+  deadline_ = around_.loop.after(stretched(around_.config.edge.timeout * 3), [this, began] {
+    fail(Outcome::timeout, "connect took too long", began);
+  });
 }
 
 void PeerLink::send_meet(const peer::Address& local, peer::Blob blob) {
@@ -204,7 +165,7 @@ void PeerLink::send_meet(const peer::Address& local, peer::Blob blob) {
   const base::TimePoint asked = Clock::now();
   call_ = peer::Call::start(
       around_.loop, *to, bind_to, around_.config.peers.token, std::move(request),
-      stretched(kMeetDeadline, around_.stretch()),
+      stretched(kMeetDeadline),
       [this, asked](peer::CallResult result) { on_met(std::move(result), asked); });
 }
 
@@ -229,9 +190,9 @@ void PeerLink::on_met(peer::CallResult result, base::TimePoint asked) {
         return;
       }
       state_ = State::connecting;
-      deadline_ = around_.loop.after(
-          stretched(around_.config.edge.timeout * 3, around_.stretch()),
-          [this, asked] { fail(Outcome::timeout, "connect took too long", asked); });
+      deadline_ = around_.loop.after(stretched(around_.config.edge.timeout * 3), [this, asked] {
+        fail(Outcome::timeout, "connect took too long", asked);
+      });
       return;
     }
     if (result.reply->from.worker_trouble) {
@@ -241,32 +202,6 @@ void PeerLink::on_met(peer::CallResult result, base::TimePoint asked) {
   const bool heard = history_.inbound(now, around_.config.edge.interval) == attribute::Heard::heard;
   fail(outcome_of(result), result.text, asked);
   take_reason(result, heard);
-}
-
-void PeerLink::take_reason(const peer::CallResult& result, bool heard) {
-  auto reason = peer::dial_reason(result, heard);
-  if (!reason) return;
-  if (*reason == model::Reason::agent_down || *reason == model::Reason::refused) {
-    refusal_unsettled_ = true;
-    settle_reason(Clock::now());
-    return;
-  }
-  refusal_unsettled_ = false;
-  // Its worker runs again although the connection was reset: it died and was replaced before we
-  // asked.
-  if (*reason == model::Reason::worker_stuck && history_.first_failure() == Outcome::peer_lost) {
-    reason = model::Reason::worker_crash;
-  }
-  history_.on_reason(*reason, false);
-}
-
-void PeerLink::settle_reason(base::TimePoint now) {
-  if (!refusal_unsettled_ || !history_.failing()) return;
-  const attribute::Heard heard = history_.inbound(now, around_.config.edge.interval);
-  if (heard == attribute::Heard::unknown) return;
-  refusal_unsettled_ = false;
-  history_.on_reason(
-      heard == attribute::Heard::heard ? model::Reason::refused : model::Reason::agent_down, false);
 }
 
 void PeerLink::on_report(const wire::EdgeReport& report) {
@@ -313,42 +248,6 @@ void PeerLink::fail(Outcome outcome, std::string /*text*/, base::TimePoint began
   around_.count(outcome, std::nullopt);
   around_.changed(first);
   if (first) dial_for_reason();
-}
-
-void PeerLink::dial_for_reason() {
-  const auto to = around_.address(peer_);
-  if (!to || dial_) return;
-  const base::TimePoint asked = Clock::now();
-  dial_ = peer::Call::start(
-      around_.loop, *to, bind_address(around_.config, *to), around_.config.peers.token,
-      peer::Request{.from = around_.identity()}, stretched(kDialDeadline, around_.stretch()),
-      [this, asked](peer::CallResult result) {
-        dial_.reset();
-        const base::TimePoint now = Clock::now();
-        const bool heard =
-            history_.inbound(now, around_.config.edge.interval) == attribute::Heard::heard;
-        if (turned_away(result)) {
-          around_.changed(false);
-          return;
-        }
-        take_reason(result, heard);
-        if (result.reply) {
-          if (result.reply->from.worker_trouble) {
-            history_.on_reason(*result.reply->from.worker_trouble, true);
-          }
-          around_.met(result.reply->from, std::chrono::duration_cast<Millis>(now - asked));
-        }
-        around_.changed(false);
-      });
-}
-
-bool PeerLink::usable_build(const peer::Identity& other) {
-  const std::string ours = around_.build();
-  if (ours.empty() || other.build.empty() || ours == other.build) return true;
-  around_.misconfig(peer_, model::Reason::version_mismatch,
-                    "this node's Gloo is " + ours + ", " + peer_ + "'s is " + other.build +
-                        ": they cannot share a group");
-  return false;
 }
 
 void PeerLink::on_meet(const peer::Request& request, const peer::Address& local,

@@ -101,6 +101,7 @@ class PeerLink {
   std::uint32_t failed_payload() const { return failed_payload_; }
 
  private:
+  base::Millis stretched(base::Millis duration) const;  ///< a sick host waits longer
   void attempt();
   void prepare(const peer::Address& local);
   void send_meet(const peer::Address& local, peer::Blob blob);

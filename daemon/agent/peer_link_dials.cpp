@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The asking half of a PeerLink: dials of the peer port that say who is there, why an edge failed,
+// and whether the peer takes us at all.
+#include "daemon/agent/peer_link.h"
+#include "daemon/agent/route.h"
+#include "daemon/peer/dial_reason.h"
+
+namespace collwatch::agent {
+
+using base::Clock;
+using base::Millis;
+using model::Outcome;
+
+namespace {
+constexpr Millis kDialDeadline{300};
+}
+
+Millis PeerLink::stretched(Millis duration) const {
+  return Millis(
+      static_cast<std::int64_t>(static_cast<double>(duration.count()) * around_.stretch()));
+}
+
+void PeerLink::greet() {
+  if (dial_) return;
+  const auto to = around_.address(peer_);
+  if (!to) return;
+  const base::TimePoint asked = Clock::now();
+  dial_ = peer::Call::start(around_.loop, *to, bind_address(around_.config, *to),
+                            around_.config.peers.token, peer::Request{.from = around_.identity()},
+                            stretched(kDialDeadline), [this, asked](peer::CallResult result) {
+                              dial_.reset();
+                              if (!result.reply || turned_away(result)) return;
+                              around_.met(result.reply->from,
+                                          std::chrono::duration_cast<Millis>(Clock::now() - asked));
+                              if (!starts_ && state_ == State::closed) attempt();
+                            });
+}
+
+bool PeerLink::turned_away(const peer::CallResult& result) {
+  if (!result.reply) return false;
+  const auto* refusal = std::get_if<peer::Refusal>(&result.reply->body);
+  unlisted_ = refusal != nullptr && (refusal->reason == peer::RefusalReason::unknown_member ||
+                                     refusal->reason == peer::RefusalReason::duplicate_name);
+  const bool mismatch =
+      refusal != nullptr && refusal->reason == peer::RefusalReason::build_mismatch;
+  if (!unlisted_ && !mismatch) return false;
+  // It is there, and says what it goes by. Different lists or builds are configuration (stale_view,
+  // misconfig), never evidence.
+  around_.met(result.reply->from, std::nullopt);
+  close();
+  history_.forget();
+  return true;
+}
+
+void PeerLink::take_reason(const peer::CallResult& result, bool heard) {
+  auto reason = peer::dial_reason(result, heard);
+  if (!reason) return;
+  if (*reason == model::Reason::agent_down || *reason == model::Reason::refused) {
+    refusal_unsettled_ = true;
+    settle_reason(Clock::now());
+    return;
+  }
+  refusal_unsettled_ = false;
+  // Its worker runs again although the connection was reset: it died and was replaced before we
+  // asked.
+  if (*reason == model::Reason::worker_stuck && history_.first_failure() == Outcome::peer_lost) {
+    reason = model::Reason::worker_crash;
+  }
+  history_.on_reason(*reason, false);
+}
+
+void PeerLink::settle_reason(base::TimePoint now) {
+  if (!refusal_unsettled_ || !history_.failing()) return;
+  const attribute::Heard heard = history_.inbound(now, around_.config.edge.interval);
+  if (heard == attribute::Heard::unknown) return;
+  refusal_unsettled_ = false;
+  history_.on_reason(
+      heard == attribute::Heard::heard ? model::Reason::refused : model::Reason::agent_down, false);
+}
+
+void PeerLink::dial_for_reason() {
+  const auto to = around_.address(peer_);
+  if (!to || dial_) return;
+  const base::TimePoint asked = Clock::now();
+  dial_ = peer::Call::start(
+      around_.loop, *to, bind_address(around_.config, *to), around_.config.peers.token,
+      peer::Request{.from = around_.identity()}, stretched(kDialDeadline),
+      [this, asked](peer::CallResult result) {
+        dial_.reset();
+        const base::TimePoint now = Clock::now();
+        const bool heard =
+            history_.inbound(now, around_.config.edge.interval) == attribute::Heard::heard;
+        if (turned_away(result)) {
+          around_.changed(false);
+          return;
+        }
+        take_reason(result, heard);
+        if (result.reply) {
+          if (result.reply->from.worker_trouble) {
+            history_.on_reason(*result.reply->from.worker_trouble, true);
+          }
+          around_.met(result.reply->from, std::chrono::duration_cast<Millis>(now - asked));
+        }
+        around_.changed(false);
+      });
+}
+
+bool PeerLink::usable_build(const peer::Identity& other) {
+  const std::string ours = around_.build();
+  if (ours.empty() || other.build.empty() || ours == other.build) return true;
+  around_.misconfig(peer_, model::Reason::version_mismatch,
+                    "this node's Gloo is " + ours + ", " + peer_ + "'s is " + other.build +
+                        ": they cannot share a group");
+  return false;
+}
+
+}  // namespace collwatch::agent
