@@ -39,10 +39,10 @@ void begin_run(Record& record, const Moment& now, const attribute::Explanation& 
 void add_score(Record& record, const attribute::Explanation& e, double page_score) {
   const double nats = std::min(e.round_score, page_score / 2);
   if (e.last_failed > record.credited_until) {
-    const auto rounds =
-        std::min<std::int64_t>(std::max(1, e.failed_rounds), e.last_failed - record.credited_until);
-    record.sum += static_cast<double>(rounds) * nats;
-    record.evidence_rounds += static_cast<int>(rounds);
+    // One round at a time, however many an observer tells of at once: what this agent did not see
+    // happening (it is new, or was frozen) is no evidence of its own.
+    record.sum += nats;
+    ++record.evidence_rounds;
     record.credited_until = e.last_failed;
     record.last_credit = nats;
   } else if (nats > record.last_credit) {

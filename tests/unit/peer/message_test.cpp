@@ -224,6 +224,19 @@ TEST_CASE("a missing, mistyped or oversized field is refused") {
   CHECK_FALSE(request_ok(changed));
 }
 
+TEST_CASE("clean text is valid UTF-8 without controls") {
+  for (const char* clean : {"", "node-a", "kn\xc3\xb6tchen", "\xe2\x82\xac", "\xf0\x9f\x90\x9f"}) {
+    CHECK(peer::is_clean_text(clean));
+  }
+  for (const char* unclean :
+       {"tab\t", "del\x7f", "c1\xc2\x85", "lone\x80", "cut\xc3", "cut\xe2\x82", "overlong\xc0\xaf",
+        "overlong\xe0\x80\xaf", "overlong\xf0\x80\x80\xaf", "surrogate\xed\xa0\x80",
+        "beyond\xf4\x90\x80\x80", "beyond\xf5\x80\x80\x80"}) {
+    INFO(unclean);
+    CHECK_FALSE(peer::is_clean_text(unclean));
+  }
+}
+
 TEST_CASE("a witness message that is short, mistyped or crowded is refused") {
   const Json good = parsed(peer::encode(samples::witness()));
   REQUIRE(witness_ok(good));
