@@ -17,6 +17,27 @@ bool Tracker::Impl::recovering(const Record& record, const Words& words) const {
                      [&words](const EdgeKey& edge) { return words.works(edge); });
 }
 
+/// The explanation that has taken over all failing edges of `record`, or that shows it to have been
+/// a guess on the way to "I am cut off": others' words end there too, and some stay behind.
+const Explanation* Tracker::Impl::better_name(const Frame& frame, const Record& record) const {
+  const Explanation* better = nullptr;
+  bool all_taken = true;
+  for (const EdgeKey& edge : record.edges) {
+    if (!frame.words.failing(edge)) continue;
+    const auto other =
+        std::find_if(frame.explanations.begin(), frame.explanations.end(),
+                     [&edge](const Explanation& e) { return cause_covers(e.cause, edge); });
+    if (other == frame.explanations.end()) {
+      all_taken = false;
+      continue;
+    }
+    better = &*other;
+    const bool cut_off = other->cause.kind == model::Kind::self;
+    if (cut_off && record.created >= other->first_failed) return better;
+  }
+  return all_taken ? better : nullptr;
+}
+
 /// A suspect whose every failing edge now has another explanation was the wrong one.
 void Tracker::Impl::withdraw(const Frame& frame) {
   for (auto it = records.begin(); it != records.end();) {
@@ -28,20 +49,8 @@ void Tracker::Impl::withdraw(const Frame& frame) {
       ++it;
       continue;
     }
-    int failing = 0;
-    const Explanation* better = nullptr;
-    const bool all_taken =
-        std::all_of(record.edges.begin(), record.edges.end(), [&](const EdgeKey& edge) {
-          if (!frame.words.failing(edge)) return true;
-          ++failing;
-          const auto other = std::find_if(all.begin(), all.end(), [&edge](const Explanation& e) {
-            return cause_covers(e.cause, edge);
-          });
-          if (other == all.end()) return false;
-          better = &*other;
-          return true;
-        });
-    if (!all_taken || failing == 0) {
+    const Explanation* better = better_name(frame, record);
+    if (better == nullptr) {
       ++it;
       continue;
     }
@@ -118,6 +127,7 @@ void Tracker::Impl::take_explanations(const Frame& frame) {
       if (e.cause.kind != model::Kind::self && absorb(frame, e)) continue;
       Record fresh;
       fresh.cause = e.cause;
+      fresh.created = frame.now.round;
       fresh.last_failed = e.first_failed - 2;
       fresh.credited_until = e.first_failed - 1;
       fresh.decayed_until = e.first_failed - 1;

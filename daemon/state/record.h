@@ -30,6 +30,7 @@ struct Record {
   attribute::Cause cause;
   std::set<EdgeKey> edges;  ///< every word that ever accused
   std::set<attribute::Member> observers;
+  std::int64_t created = 0;       ///< round
   std::int64_t first_failed = 0;  ///< of the present run of failures
   std::int64_t last_failed = 0;
   std::int64_t last_explained = 0;  ///< round of the last update that explained it

@@ -45,6 +45,7 @@ struct Tracker::Impl {
   void note_blindness(const Moment& now, const Evidence& evidence,
                       const std::vector<Explanation>& explanations);
   void take_claims(const Moment& now, const std::vector<Claim>& claims);
+  const Explanation* better_name(const Frame& frame, const Record& record) const;
   void withdraw(const Frame& frame);
   bool recovering(const Record& record, const Words& words) const;
   Record* owner_of(const Frame& frame, const EdgeKey& edge, const attribute::EdgeWord& word);

@@ -318,6 +318,21 @@ TEST_CASE("the isolated say so, at once and alone") {
   CHECK(bench.only().fingerprint == Fingerprint::gloo_collective_timeout);
 }
 
+TEST_CASE("the isolated take back what they suspected on the way") {
+  Bench bench;
+  // n2 seems to fail while n1's words still arrive; then there is nobody left to hear.
+  bench.fails(1, [](EvidenceBuilder& world, const Failure& f) {
+    world.fails(0, 2, f).fails(1, 2, f).unheard(2).stale(3, f.since - 1);
+  });
+  CHECK(bench.only().entity == "n2");
+  bench.fails(1, [](EvidenceBuilder& world, Failure f) {
+    f.inbound = Heard::silent;
+    world.complains_of_all(0, f).fails(1, 2, f).unheard(2).unheard(3).stale(1, f.since);
+    world.word(1, 2).round = f.since;
+  });
+  CHECK(bench.only().kind == Kind::self);
+}
+
 TEST_CASE("claims rise to their own ceiling in two rounds and fall ten rounds after") {
   Bench bench;
   const state::Claim skew{Kind::misconfig,      "n3", Reason::clock_skew, Fingerprint::none,
