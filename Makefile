@@ -4,7 +4,7 @@
 # through the presets (CONTRIBUTING.md). All of them may be repeated at will.
 #   make run     sets up what the demo needs, builds, runs it    (make run ARGS="--fault kill:n2")
 #   make build   sets up and builds; the programs lie in build/release/bin/
-#   make test    sets up everything, builds, runs every test     (CI=true: a sample of the slow ones)
+#   make test    sets up everything, builds, runs every test (of the fault matrix a sample)
 .DEFAULT_GOAL := build
 .PHONY: run build test
 ARGS ?=
