@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "daemon/agent/agent.h"
+#include "daemon/agent/unlike_the_rest.h"
 
 namespace collwatch::agent {
 
@@ -91,6 +92,34 @@ void Agent::record_transition(exporters::Event event) {
   ledger_.record(std::move(event));
 }
 
+std::vector<state::Claim> Agent::odd_ones() const {
+  std::map<std::string, std::string> builds{{config_.node, worker_->build()}};
+  std::map<std::string, std::string> intervals{
+      {config_.node, std::to_string(config_.edge.interval.count())}};
+  for (const auto& [name, facts] : facts_) {
+    builds[name] = facts.build;
+    if (facts.interval_ms != 0) intervals[name] = std::to_string(facts.interval_ms);
+  }
+  std::vector<state::Claim> claims;
+  const auto claim = [&claims](const std::string& entity, model::Reason reason,
+                               model::Fingerprint fingerprint) {
+    state::Claim made;
+    made.kind = model::Kind::misconfig;
+    made.entity = entity;
+    made.reason = reason;
+    made.fingerprint = fingerprint;
+    made.highest = model::VerdictState::ticket;
+    claims.push_back(made);
+  };
+  for (const std::string& name : unlike_the_rest(builds, config_.node)) {
+    claim(name, model::Reason::version_mismatch, model::Fingerprint::version_mismatch);
+  }
+  for (const std::string& name : unlike_the_rest(intervals, config_.node)) {
+    claim(name, model::Reason::config_mismatch, model::Fingerprint::none);
+  }
+  return claims;
+}
+
 std::vector<state::Claim> Agent::claims(TimePoint now) const {
   std::vector<state::Claim> claims;
   const auto claim = [&](model::Kind kind, const std::string& entity, model::Reason reason,
@@ -112,14 +141,12 @@ std::vector<state::Claim> Agent::claims(TimePoint now) const {
   }
   for (const auto& [key, found] : misconfigs_) {
     if (now - found.last_seen > kMisconfigLasts) continue;
-    auto fingerprint = model::Fingerprint::none;
-    if (key.second == model::Reason::version_mismatch) {
-      fingerprint = model::Fingerprint::version_mismatch;
-    } else if (key.second == model::Reason::wrong_interface) {
-      fingerprint = model::Fingerprint::gloo_wrong_interface;
-    }
+    const auto fingerprint = key.second == model::Reason::wrong_interface
+                                 ? model::Fingerprint::gloo_wrong_interface
+                                 : model::Fingerprint::none;
     claim(model::Kind::misconfig, key.first, key.second, fingerprint, model::VerdictState::ticket);
   }
+  for (state::Claim& odd : odd_ones()) claims.push_back(std::move(odd));
   for (const std::string& name : board_.names()) {
     const auto skew = wall_skew_seconds(name);
     if (skew && std::abs(*skew) > kClockSkewSeconds) {

@@ -28,6 +28,7 @@ Outcome outcome_of(const peer::CallResult& result) {
     if (refusal == nullptr) return Outcome::error;
     switch (refusal->reason) {
       case peer::RefusalReason::build_mismatch:
+      case peer::RefusalReason::config_mismatch:
       case peer::RefusalReason::unknown_member:
       case peer::RefusalReason::duplicate_name:
         return Outcome::mismatch;
@@ -65,7 +66,7 @@ void PeerLink::on_round(std::int64_t round, base::TimePoint now) {
   }
   const auto failed_for = std::chrono::duration_cast<Millis>(now - closed_since_);
   const bool due = schedule::should_reconnect(failed_for, round, around_.pair(peer_));
-  if (unlisted_) {
+  if (kept_apart_) {
     if (round % 5 == 0) greet();
     return;
   }
@@ -179,10 +180,6 @@ void PeerLink::on_met(peer::CallResult result, base::TimePoint asked) {
   if (result.reply) {
     around_.met(result.reply->from, std::chrono::duration_cast<Millis>(now - asked));
     if (state_ != State::preparing) return;  // met() found a new incarnation and closed us
-    if (!usable_build(result.reply->from)) {
-      close();
-      return;
-    }
     if (auto* met = std::get_if<peer::PairMet>(&result.reply->body)) {
       wire::EdgeConnect connect{peer_, attempt_, met->context_id, std::move(met->blob)};
       if (!around_.to_worker(connect)) {
@@ -262,10 +259,10 @@ void PeerLink::on_meet(const peer::Request& request, const peer::Address& local,
   if (!around_.worker_running()) {
     return refuse(peer::RefusalReason::no_worker, "no Gloo worker is running here");
   }
-  if (!usable_build(request.from)) {
-    return refuse(
-        peer::RefusalReason::build_mismatch,
-        "Gloo builds differ: " + around_.build() + " here, " + request.from.build + " there");
+  if (const auto unusable = why_unusable(request.from)) {
+    kept_apart_ = true;
+    history_.forget();
+    return refuse(unusable->reason, unusable->text);
   }
   if (!request.from.advertised.empty() && !remote.is_loopback() &&
       request.from.advertised != remote.host()) {
@@ -279,7 +276,7 @@ void PeerLink::on_meet(const peer::Request& request, const peer::Address& local,
     std::exchange(respond_, nullptr)(reply);
   }
   met_this_round_ = true;
-  unlisted_ = false;
+  kept_apart_ = false;
   joined_ = true;
   peer_blob_ = std::get<peer::MeetPair>(request.body).blob;
   respond_ = std::move(respond);

@@ -98,6 +98,8 @@ class PeerLink {
 
   /// Says "I am here" and learns who is there; used until the first contact.
   void greet();
+  /// Why no edge can be had with a peer of this build and round length; none: it can.
+  std::optional<peer::Refusal> why_unusable(const peer::Identity& other) const;
   std::uint32_t failed_payload() const { return failed_payload_; }
 
  private:
@@ -108,13 +110,13 @@ class PeerLink {
   void on_met(peer::CallResult result, base::TimePoint asked);
   void on_absent_edge(std::int64_t round, bool met, base::TimePoint last_round_began,
                       base::TimePoint now, bool due);
-  /// True if the peer answered that it does not take us (lists or builds differ).
+  /// True if the peer answered that it does not take us (lists, builds or rounds differ), or if
+  /// somebody else answered at its address.
   bool turned_away(const peer::CallResult& result);
   void fail(model::Outcome outcome, std::string text, base::TimePoint began);
   void close();
   void dial_for_reason();
   void take_reason(const peer::CallResult& result, bool heard);
-  bool usable_build(const peer::Identity& other);
 
   PeerLinkSurroundings& around_;
   const std::string peer_;
@@ -126,8 +128,8 @@ class PeerLink {
   std::string incarnation_;
   bool joined_ = false;
   bool left_ = false;
-  bool unlisted_ = false;   ///< the peer's member list does not have us: no fault of anybody
-  bool asked_why_ = false;  ///< a dial has asked why no edge comes about
+  bool kept_apart_ = false;  ///< lists, builds or rounds differ: no edge, and no fault of anybody
+  bool asked_why_ = false;   ///< a dial has asked why no edge comes about
   bool refusal_unsettled_ = false;
   bool met_this_round_ = false;
   base::TimePoint settled_at_{};  ///< before this, failing to open an edge is no evidence

@@ -80,6 +80,7 @@ TEST_CASE("the fields of an identity and of a body arrive as they were sent") {
   CHECK(request.from.worker_trouble == sent.worker_trouble);
   CHECK(request.from.round_ms == sent.round_ms);
   CHECK(request.from.wall_offset_ms == sent.wall_offset_ms);
+  CHECK(request.from.interval_ms == sent.interval_ms);
   CHECK(std::get<peer::MeetPair>(request.body).blob == peer::Blob{'\0', 'x', '\xff'});
   const auto fixed = std::get<peer::GroupFixed>(
       peer::decode_reply(peer::encode(all_replies().at("group_fixed")))->body);

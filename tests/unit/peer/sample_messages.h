@@ -27,6 +27,7 @@ inline peer::Identity identity(const std::string& name = "node-a") {
   from.worker_trouble = model::Reason::worker_crash;
   from.round_ms = 1'700'000'000'123;
   from.wall_offset_ms = -3600;
+  from.interval_ms = 1000;
   return from;
 }
 
