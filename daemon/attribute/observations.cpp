@@ -55,7 +55,10 @@ Observations observe(const Evidence& evidence) {
   result.self = evidence.self;
   result.round = evidence.round;
   result.confirms.assign(evidence.members, false);
-  for (Member m = 0; m < evidence.members; ++m) result.expected += takes_part(evidence, m) ? 1 : 0;
+  for (Member m = 0; m < evidence.members; ++m) {
+    result.takes_part.push_back(takes_part(evidence, m));
+    result.expected += takes_part(evidence, m) ? 1 : 0;
+  }
 
   std::map<std::pair<Member, Member>, PairView> pairs;
   for (const ObserverReport& report : evidence.reports) {

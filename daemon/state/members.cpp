@@ -25,7 +25,12 @@ void Tracker::set_members(std::vector<std::string> names, double page_score) {
     }
     const auto a = moved(record.cause.a);
     const auto b = moved(record.cause.b);
-    if (!a || !b) {
+    std::vector<Member> group;
+    for (const Member m : record.cause.group) {
+      if (const auto to = moved(m)) group.push_back(*to);
+    }
+    // The entity of a partition is its members: without one of them it is another.
+    if (!a || !b || group.size() != record.cause.group.size()) {
       exporters::Event event;
       event.type = "verdict";
       event.state = "cleared";
@@ -36,6 +41,7 @@ void Tracker::set_members(std::vector<std::string> names, double page_score) {
     }
     record.cause.a = *a;
     record.cause.b = *b;
+    record.cause.group = std::move(group);
     std::set<EdgeKey> edges;
     for (const EdgeKey& edge : record.edges) {
       const auto from = moved(edge.first);
