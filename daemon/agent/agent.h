@@ -96,6 +96,7 @@ class Agent {
   void evaluate_soon();
   void evaluate();
   attribute::ObserverReport own_report(base::TimePoint now) const;
+  double late_seconds(const PeerLink& link) const;
   std::vector<state::Claim> claims(base::TimePoint now) const;
   void update_health(base::TimePoint now);
   void publish();

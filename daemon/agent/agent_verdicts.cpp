@@ -8,6 +8,7 @@
 
 #include "daemon/agent/agent.h"
 #include "daemon/agent/unlike_the_rest.h"
+#include "daemon/attribute/impairment.h"
 
 namespace collwatch::agent {
 
@@ -46,6 +47,10 @@ attribute::ObserverReport Agent::own_report(TimePoint now) const {
     if (!peer) continue;
     attribute::EdgeWord word = link->history().word(*peer, now, config_.edge.interval);
     if (witness_missing(*link)) word.inbound = attribute::Heard::unknown;
+    word.late_ms = static_cast<std::int32_t>(std::min(late_seconds(*link) * 1e3, 30'000.0));
+    if (const auto facts = facts_.find(name); facts != facts_.end()) {
+      word.lost = facts->second.loss.of_forty();
+    }
     ++expected;
     ok += word.state == attribute::EdgeState::ok ? 1 : 0;
     report.edges.push_back(word);
@@ -55,6 +60,20 @@ attribute::ObserverReport Agent::own_report(TimePoint now) const {
                      return word.state == attribute::EdgeState::failing;
                    });
   return report;
+}
+
+double Agent::late_seconds(const PeerLink& link) const {
+  const auto recent = link.large_trips().recent();
+  if (!recent) return 0;
+  std::vector<double> others;
+  for (const auto& [name, other] : links_) {
+    if (other.get() == &link) continue;
+    if (const auto theirs = other->large_trips().recent()) others.push_back(*theirs);
+  }
+  if (others.empty()) return lateness(*recent, link.large_trips().best());
+  const auto middle = others.begin() + static_cast<std::ptrdiff_t>(others.size() / 2);
+  std::nth_element(others.begin(), middle, others.end());
+  return lateness(*recent, *middle);
 }
 
 void Agent::evaluate() {
@@ -73,7 +92,17 @@ void Agent::evaluate() {
   moment.round = round_;
   moment.seconds = std::chrono::duration<double>(now.time_since_epoch()).count();
   moment.wall = std::chrono::system_clock::now();
-  state::Step step = tracker_.update(moment, evidence, explanations, claims(now));
+  std::vector<state::Claim> claimed = claims(now);
+  for (const attribute::Impairment& found : attribute::impairments(evidence)) {
+    state::Claim claim;
+    claim.kind = found.cause.kind;
+    claim.entity = attribute::entity(found.cause, board_.names());
+    claim.reason = found.reason;
+    claim.fingerprint = model::Fingerprint::straggler;
+    claim.highest = model::VerdictState::ticket;
+    claimed.push_back(std::move(claim));
+  }
+  state::Step step = tracker_.update(moment, evidence, explanations, claimed);
   verdicts_ = std::move(step.verdicts);
   for (exporters::Event& event : step.events) record_transition(std::move(event));
   publish();

@@ -18,6 +18,7 @@
 #include <string>
 
 #include "daemon/agent/edge_history.h"
+#include "daemon/agent/large_trips.h"
 #include "daemon/base/event_loop.h"
 #include "daemon/config/config.h"
 #include "daemon/peer/client.h"
@@ -48,6 +49,7 @@ struct PeerLinkSurroundings {
   std::function<void(const peer::Identity&, std::optional<base::Millis> round_trip)> met;
   /// Something changed that attribution should see; `first_failure`: tell the peers at once.
   std::function<void(bool first_failure)> changed;
+  std::function<void(const std::string& peer)> failed;  ///< one more exchange with it
   /// One edge outcome for the counters.
   std::function<void(model::Outcome, std::optional<double> round_trip_seconds)> count;
   /// A configuration mismatch between us and this peer (build, address).
@@ -68,6 +70,8 @@ class PeerLink {
   int open_rounds() const { return open_rounds_; }  ///< ok rounds since the edge opened
   EdgeHistory& history() { return history_; }
   const EdgeHistory& history() const { return history_; }
+
+  const LargeTrips& large_trips() const { return large_trips_; }
 
   /// Round tick: counts a round without an edge as failed, attempts again when due.
   void on_round(std::int64_t round, base::TimePoint now);
@@ -124,6 +128,7 @@ class PeerLink {
   const base::TimePoint added_at_ = base::Clock::now();
   State state_ = State::closed;
   EdgeHistory history_;
+  LargeTrips large_trips_;
   std::uint64_t attempt_ = 0;
   std::string incarnation_;
   bool joined_ = false;

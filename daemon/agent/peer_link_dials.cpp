@@ -76,6 +76,10 @@ void PeerLink::take_reason(const peer::CallResult& result, bool heard) {
     return;
   }
   refusal_unsettled_ = false;
+  // Everybody is there and well, yet a large payload did not pass: the path, not the worker.
+  const bool well = result.reply && !result.reply->from.worker_trouble &&
+                    result.reply->from.worker == model::WorkerState::running;
+  if (well && failed_payload_ != 0 && history_.reason()) return;
   // Its worker runs again although the connection was reset: it died and was replaced before we
   // asked.
   if (*reason == model::Reason::worker_stuck && history_.first_failure() == Outcome::peer_lost) {

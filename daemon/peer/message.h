@@ -39,7 +39,7 @@ inline constexpr std::size_t kMaxContextIdBytes = 192;
 inline constexpr std::size_t kMaxBlobBytes = 4096;
 inline constexpr std::size_t kMaxTextBytes = 512;  ///< sentences; longer ones are cut when encoded
 inline constexpr std::size_t kMaxGroupMembers = 64;
-inline constexpr std::size_t kMaxWitnessEdges = 24;
+inline constexpr std::size_t kMaxWitnessEdges = 22;
 
 using Blob = std::vector<char>;
 

@@ -110,6 +110,8 @@ TEST_CASE("the fields of a witness message arrive as they were sent") {
   REQUIRE(got.edges.size() == 2);
   CHECK(got.edges[1].peer == peer::name_hash("node-c"));
   CHECK(got.edges[1].heard_age_ms == 900);
+  CHECK(got.edges[1].word.late_ms == 80);
+  CHECK(got.edges[1].word.lost == 4);
   const attribute::EdgeWord& word = got.edges[1].word;
   CHECK(word.state == attribute::EdgeState::failing);
   CHECK(word.outcome == model::Outcome::peer_lost);
