@@ -6,9 +6,11 @@
 # tests/hostile, tests/degraded and tests/e2e.
 import json
 import os
+import random
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -92,6 +94,26 @@ def alive(pid):
     return bool(stat) and stat[stat.rindex(")") + 2] not in "ZX"
 
 
+def free_ports(wanted):
+    """The first of so many ports in a row that nobody has, below those the kernel hands out: other
+    tests may be running beside this one."""
+    for _ in range(200):
+        first = random.randrange(20000, 32000, 2)
+        sockets = []
+        try:
+            for port in range(first, first + wanted):
+                for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):
+                    sockets.append(socket.socket(socket.AF_INET, kind))
+                    sockets[-1].bind(("127.0.0.1", port))
+            return first
+        except OSError:
+            continue
+        finally:
+            for each in sockets:
+                each.close()
+    raise Failed(f"no {wanted} free ports in a row")
+
+
 # --- the agents ----------------------------------------------------------------------------------
 
 class Agent:
@@ -106,15 +128,16 @@ class Agent:
 
 
 class Ring:
-    """`names` on loopback from `base_port` on, or, with `fabric`, each in its node of it."""
+    """`names` on loopback, or, with `fabric`, each in its node of it."""
 
-    def __init__(self, programs, names, base_port=27300, fabric=None):
+    def __init__(self, programs, names, fabric=None):
         self.programs = os.path.abspath(programs)
         self.folder = tempfile.mkdtemp(prefix="collwatch-ring-")
         os.chmod(self.folder, 0o755)
         self.fabric = fabric
         self.agents = {}
         self.token = "the-token-of-this-test\n"
+        base_port = 0 if fabric else free_ports(2 * len(names))
         for index, name in enumerate(names):
             self.agents[name] = (Agent(name, fabric.address(index), 9781, fabric.netns(index))
                                  if fabric else Agent(name, "127.0.0.1", base_port + 2 * index))
