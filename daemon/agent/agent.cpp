@@ -351,6 +351,7 @@ void Agent::reload(config::Config config) {
   config.listen = config_.listen;
   config.peers.listen = config_.peers.listen;
   config.edge.interval = config_.edge.interval;
+  config.network = config_.network;
   config.events = config_.events;
   config_ = std::move(config);
   server_->set_token(config_.peers.token);
