@@ -266,7 +266,7 @@ std::string describe(const Fault& fault) {
     case FaultKind::restart:
       return n + " was restarted";
     case FaultKind::absent:
-      return n + " was never started";
+      return n + (fault.duration ? " was started late" : " was never started");
     case FaultKind::stray:
       return "strangers knocked on every port";
     default:

@@ -46,6 +46,9 @@ std::string what_was_said(const FaultOutcome& outcome) {
 
 std::string one_fault(const Plan& plan, const FaultOutcome& outcome, double healthy) {
   std::string text = describe(plan.fault);
+  if (!outcome.injected_at && !outcome.failed.empty()) {
+    return plan.fault.spec + " could not be injected: " + outcome.failed;
+  }
   if (!outcome.injected_at) return text + ": not reached";
   if (plan.fault.kind != FaultKind::absent) {
     text += " at " + seconds_text(*outcome.injected_at - healthy);

@@ -66,6 +66,12 @@ void Watcher::repaired(std::size_t fault, double at) {
   if (plans_[fault].fault.kind == FaultKind::absent) absent_.erase(plans_[fault].fault.node);
 }
 
+void Watcher::failed(std::size_t fault, const std::string& why) {
+  FaultOutcome& outcome = outcomes_[fault];
+  if (!outcome.repaired_at) outcome.injected_at.reset();
+  outcome.failed = why;
+}
+
 void Watcher::sample(const Sample& sample) {
   note_changes(sample);
   agents_[sample.agent].status = sample.status;
@@ -246,12 +252,16 @@ std::vector<Change> Watcher::take_changes() {
 bool Watcher::settled() const {
   for (std::size_t i = 0; i < plans_.size(); ++i) {
     const FaultOutcome& outcome = outcomes_[i];
+    if (!outcome.failed.empty()) continue;
     if (!outcome.injected_at) return false;
     if (plans_[i].fault.duration && !outcome.repaired_at) return false;
     const bool mends = outcome.repaired_at || plans_[i].mends_itself;
     if (!plans_[i].expected.empty() && (!mends || !outcome.clear_after)) return false;
   }
-  return true;
+  return unhealthy_because().empty() &&
+         std::all_of(agents_.begin(), agents_.end(), [](const Agent& agent) {
+           return !agent.status || agent.status->verdicts.empty();
+         });
 }
 
 void Watcher::note_misses(std::size_t fault, Report& report) const {
@@ -260,6 +270,10 @@ void Watcher::note_misses(std::size_t fault, Report& report) const {
   const auto miss = [&](const std::string& what) {
     report.misses.push_back(plan.fault.spec + ": " + what);
   };
+  if (!outcome.failed.empty()) {
+    miss("could not be " + std::string(outcome.repaired_at ? "repaired" : "injected") + ": " +
+         outcome.failed);
+  }
   if (!outcome.injected_at || plan.expected.empty()) return;
   const std::string wanted = text_of(plan.expected.front());
   if (!outcome.suspect_after) return miss("no majority of the unaffected agents said " + wanted);

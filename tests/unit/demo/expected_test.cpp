@@ -104,6 +104,14 @@ TEST_CASE("restart and strangers are to be met with silence") {
   }
 }
 
+TEST_CASE("who joins before the grace is over was never absent") {
+  const Plan early = plan_of("absent:n1@0s+20s");
+  CHECK(early.expected.empty());
+  CHECK_FALSE(early.page_allowed);
+  CHECK(plan_of("absent:n1@0s+40s").page_expected);
+  CHECK(plan_of("absent:n1@10s+25s").page_expected);
+}
+
 TEST_CASE("a fault explains its own entity and nothing beside it") {
   CHECK(plan_of("drop:n2").explains == std::vector<std::string>{"n2"});
   CHECK(plan_of("drop:n2").affected == std::vector<int>{2});

@@ -3,6 +3,7 @@
 // The watcher's arithmetic on recorded sequences: majorities, times, innocents, wrong suspects.
 #include "daemon/demo/watch.h"
 
+#include "daemon/demo/summary.h"
 #include "tests/unit/demo/recorded.h"
 
 using namespace recorded;
@@ -59,6 +60,7 @@ TEST_CASE("suspect, page and clear are times of the majority of the unaffected")
   CHECK(report.misses.empty());
   CHECK(report.innocent_pages == 0);
   CHECK(report.wrong_suspects == 0);
+  say(watcher, 41.6, {2}, {});
   CHECK(watcher.settled());
 }
 
@@ -81,6 +83,44 @@ TEST_CASE("a verdict that comes back was not cleared") {
   CHECK_FALSE(watcher.settled());
   say(watcher, 19.0, {1}, {});
   CHECK(*watcher.report().faults[0].clear_after == Approx(4.0));
+}
+
+TEST_CASE("settled is what every agent agrees on, the victim included") {
+  Watcher watcher(4, plans({"drop:n2@10s+5s"}));
+  const auto unreachable = verdict(Kind::node, "n2", Reason::unreachable, State::page);
+  const auto isolated = verdict(Kind::self, "n2", Reason::isolated, State::suspect);
+  say(watcher, 9.0, {0, 1, 2, 3});
+  watcher.injected(0, 10.0);
+  say(watcher, 11.0, {0, 1, 3}, {unreachable});
+  say(watcher, 11.0, {2}, {isolated});
+  watcher.repaired(0, 15.0);
+  say(watcher, 25.0, {0, 1, 3});
+  CHECK(watcher.report().faults[0].clear_after);
+  CHECK_FALSE(watcher.settled());  // n2 still doubts itself
+  say(watcher, 26.0, {2});
+  CHECK(watcher.settled());
+  watcher.sample({26.1, 1, std::nullopt});
+  CHECK_FALSE(watcher.settled());
+}
+
+TEST_CASE("a fault that could not be injected is a result: said, expected no more, a miss") {
+  Watcher watcher(4, plans({"kill:n2@5s+5s", "killworker:n2@7s"}));
+  const auto down = verdict(Kind::node, "n2", Reason::agent_down, State::page,
+                            model::Fingerprint::gloo_peer_lost);
+  watcher.injected(0, 5.0);
+  say(watcher, 6.0, {0, 1, 3}, {down});
+  watcher.injected(1, 7.0);
+  watcher.failed(1, "n2's collwatchd is not running");
+  watcher.repaired(0, 10.0);
+  say(watcher, 22.0, {0, 1, 2, 3});
+  CHECK(watcher.settled());
+  const Report report = watcher.report();
+  CHECK_FALSE(report.faults[1].injected_at);
+  REQUIRE(report.misses.size() == 1);
+  CHECK(report.misses[0] ==
+        "killworker:n2@7s: could not be injected: n2's collwatchd is not running");
+  CHECK(has(sentence(watcher, 0.0, 30.0),
+            "killworker:n2@7s could not be injected: n2's collwatchd is not running"));
 }
 
 TEST_CASE("what mends itself is clear after the injection") {
@@ -184,6 +224,8 @@ TEST_CASE("a fault that nobody noticed is a miss, one that was not reached is no
 TEST_CASE("restart: any page of the restarted is a page of an innocent") {
   Watcher watcher(4, plans({"restart:n2"}));
   watcher.injected(0, 10.0);
+  CHECK_FALSE(watcher.settled());  // it must be seen to be well again
+  say(watcher, 10.5, {0, 1, 2, 3});
   CHECK(watcher.settled());
   say(watcher, 11.0, {0}, {stalled("n2", State::page)});
   CHECK(watcher.report().innocent_pages == 1);
