@@ -141,6 +141,7 @@ void Agent::on_peer_left(const std::string& name) {
   const auto found = links_.find(name);
   if (found == links_.end() || found->second->left()) return;
   found->second->on_left();
+  facts_[name].heard_udp.reset();  // it may come back at once, and from another address
   if (const auto index = board_.index(name)) board_.forget(*index);
   clock_.forget(name);
   evaluate_soon();

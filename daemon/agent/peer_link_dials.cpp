@@ -68,7 +68,7 @@ bool PeerLink::turned_away(const peer::CallResult& result) {
 }
 
 void PeerLink::take_reason(const peer::CallResult& result, bool heard) {
-  auto reason = peer::dial_reason(result, heard);
+  const auto reason = peer::dial_reason(result, heard);
   if (!reason) return;
   if (*reason == model::Reason::agent_down || *reason == model::Reason::refused) {
     refusal_unsettled_ = true;
@@ -76,15 +76,6 @@ void PeerLink::take_reason(const peer::CallResult& result, bool heard) {
     return;
   }
   refusal_unsettled_ = false;
-  // Everybody is there and well, yet a large payload did not pass: the path, not the worker.
-  const bool well = result.reply && !result.reply->from.worker_trouble &&
-                    result.reply->from.worker == model::WorkerState::running;
-  if (well && failed_payload_ != 0 && history_.reason()) return;
-  // Its worker runs again although the connection was reset: it died and was replaced before we
-  // asked.
-  if (*reason == model::Reason::worker_stuck && history_.first_failure() == Outcome::peer_lost) {
-    reason = model::Reason::worker_crash;
-  }
   history_.on_reason(*reason, false);
 }
 

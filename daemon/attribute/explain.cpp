@@ -58,6 +58,24 @@ bool works_with_anybody(const Observations& seen, Member node, std::int64_t roun
   });
 }
 
+/// See Explanation::alive.
+bool alive(const Observations& seen, const Cause& cause,
+           const std::vector<const FailingWord*>& words) {
+  for (const FailingWord* word : words) {
+    if (proves_node(*word) || accuses_itself(*word) || explains_size_or_content(*word))
+      return false;
+  }
+  std::set<Member> hearing;
+  for (const PairView& pair : seen.pairs) {
+    if (!covers(cause, pair.a, pair.b)) continue;
+    for (const Hearing& one : pair.hearings) {
+      if (!one.heard) return false;
+      hearing.insert(one.to);
+    }
+  }
+  return hearing.size() >= 2;
+}
+
 /// A link is named once a new round has begun, or at once when both its ends have spoken of it, it
 /// began with an exchange, and both work elsewhere: then neither is dying.
 bool link_settled(const Observations& seen, const Cause& cause,
@@ -76,7 +94,7 @@ bool link_settled(const Observations& seen, const Cause& cause,
   });
   // Each pair has its large payloads in rounds of its own: the other edges of both ends must have
   // had theirs.
-  if (sized) return seen.round > first + kSizesInTurn;
+  if (sized || alive(seen, cause, words)) return seen.round > first + kSizesInTurn;
   if (seen.round > first) return true;
   return spoke.size() == 2 && at_exchange && works_elsewhere(seen, cause.a, cause.b, first) &&
          works_elsewhere(seen, cause.b, cause.a, first);
@@ -165,6 +183,7 @@ Explanation describe(const Observations& seen, const Cover& cover, const Cause& 
   e.observers.assign(observers.begin(), observers.end());
   e.view = observers.count(seen.self) != 0 ? model::View::direct : model::View::heard;
   e.outcome = majority<Outcome>(outcomes);
+  e.alive = alive(seen, cause, words);
   fill_reason(e, words);
   return e;
 }

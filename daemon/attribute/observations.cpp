@@ -7,6 +7,8 @@
 #include <map>
 #include <utility>
 
+#include "daemon/attribute/cover.h"
+#include "daemon/attribute/impairment.h"
 #include "daemon/attribute/local_health.h"
 #include "probes/model/result.h"
 
@@ -17,23 +19,25 @@ using model::Outcome;
 using model::Reason;
 
 constexpr std::int32_t kLossy = 2;  ///< datagrams missing
-constexpr std::int32_t kNowAndThen = 2;
-constexpr double kLossyTrust = 0.25;
+constexpr std::int32_t kNowAndThen = 8;
+constexpr double kImpairedTrust = 0.05;
 
 bool takes_part(const Evidence& evidence, Member member) {
   return member < evidence.members && member < evidence.expected.size() &&
          evidence.expected[member];
 }
 
-void add_word(PairView& pair, const ObserverReport& report, const EdgeWord& word) {
+void add_word(PairView& pair, const ObserverReport& report, const EdgeWord& word, bool impaired) {
   const double trust = weight(report.local_health);
   if (word.state == EdgeState::ok) {
     pair.ok.push_back({report.observer, word.round, std::max(1, word.ok_rounds)});
   }
   if (word.state == EdgeState::failing && trust > 0) {
-    // On a path known to lose packets an exchange fails now and then; a fault goes on failing.
-    const bool expected = word.lost >= kLossy && word.failed_rounds <= kNowAndThen;
-    pair.failing.push_back({report.observer, word.peer, expected ? trust * kLossyTrust : trust,
+    // On a path known to be bad an exchange fails now and then; a fault goes on failing, or
+    // silences.
+    const bool expected =
+        impaired && word.inbound != Heard::silent && word.failed_rounds <= kNowAndThen;
+    pair.failing.push_back({report.observer, word.peer, expected ? trust * kImpairedTrust : trust,
                             std::max(1, word.failed_rounds), word.failing_since, word.round,
                             word.outcome, word.reason});
   }
@@ -54,6 +58,12 @@ void drop_what_is_over(PairView& pair) {
                      pair.failing.end());
 }
 
+bool is_impaired(const std::vector<Impairment>& known, Member observer, const EdgeWord& word) {
+  if (word.lost >= kLossy || word.late_ms > 0) return true;
+  return std::any_of(known.begin(), known.end(),
+                     [&](const Impairment& one) { return covers(one.cause, observer, word.peer); });
+}
+
 }  // namespace
 
 Observations observe(const Evidence& evidence) {
@@ -67,6 +77,7 @@ Observations observe(const Evidence& evidence) {
     result.expected += takes_part(evidence, m) ? 1 : 0;
   }
 
+  const std::vector<Impairment> impaired = impairments(evidence);
   std::map<std::pair<Member, Member>, PairView> pairs;
   for (const ObserverReport& report : evidence.reports) {
     if (!takes_part(evidence, report.observer)) continue;
@@ -76,7 +87,7 @@ Observations observe(const Evidence& evidence) {
       PairView& pair = pairs[{ends.first, ends.second}];
       pair.a = ends.first;
       pair.b = ends.second;
-      add_word(pair, report, word);
+      add_word(pair, report, word, is_impaired(impaired, report.observer, word));
       if (word.state == EdgeState::failing) result.confirms[report.observer] = true;
     }
   }
@@ -106,6 +117,10 @@ bool proves_node(const FailingWord& word) {
 
 bool ran_into_silence(const FailingWord& word) {
   return word.outcome == Outcome::timeout || word.outcome == Outcome::unreachable;
+}
+
+bool explains_size_or_content(const FailingWord& word) {
+  return word.reason == Reason::size_blackhole || word.reason == Reason::data_corruption;
 }
 
 bool accuses_itself(const FailingWord& word) {

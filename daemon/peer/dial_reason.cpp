@@ -51,18 +51,21 @@ std::optional<Reason> from_silence(const CallResult& result, bool witness_heard)
   }
 }
 
-/// Its own daemon's word wins; else what its worker's state implies for an edge that fails.
-Reason from_reply(const Identity& from) {
+/// Its own daemon's word wins; else what its worker's state implies for an edge that fails. A
+/// worker that runs as far as its daemon knows may be stuck, or the path may lose packets: the
+/// daemon will say within a round.
+std::optional<Reason> from_reply(const Identity& from) {
   if (from.worker_trouble) return *from.worker_trouble;
   switch (from.worker) {
     case model::WorkerState::absent:
     case model::WorkerState::starting:
       return Reason::worker_crash;
     case model::WorkerState::stuck:
-    case model::WorkerState::running:
       return Reason::worker_stuck;
+    case model::WorkerState::running:
+      return std::nullopt;
   }
-  return Reason::worker_stuck;
+  return std::nullopt;
 }
 
 }  // namespace

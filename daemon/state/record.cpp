@@ -121,6 +121,8 @@ void credit(Record& record, const Moment& now, const attribute::Explanation& e, 
   record.last_failed = std::max(record.last_failed, e.last_failed);
   record.last_explained = now.round;
   record.confirmed = record.confirmed || e.confirmed;
+  record.alive = e.alive;
+  record.longest_run = e.failed_rounds;
   record.observers.insert(e.observers.begin(), e.observers.end());
   if (e.view == model::View::direct) record.shown.view = model::View::direct;
 

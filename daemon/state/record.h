@@ -45,6 +45,8 @@ struct Record {
   bool episode_counted = false;
   bool reason_known = false;
   bool confirmed = false;
+  bool alive = false;   ///< of the latest explanation
+  int longest_run = 0;  ///< failing rounds in a row, of any edge, in the latest explanation
   int other_reason_rounds = 0;  ///< rounds in which a settled worker fault looked like more
   std::int64_t other_reason_at = 0;
 

@@ -96,6 +96,7 @@ bool Tracker::Impl::may_page(const Record& record, const Moment& now) const {
     return again || still;
   }
   if (record.evidence_rounds < 2 || record.sum < page_score - 1e-9) return false;
+  if (record.alive && record.longest_run < limits.alive_rounds) return false;
   // One more round for what is not sure yet to be all of it.
   if (!record.confirmed && now.round < record.first_failed + 3) return false;
   // The reason decides whether a node is a page at all; wait for it, but not beyond the third

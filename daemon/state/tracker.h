@@ -44,6 +44,7 @@ struct Limits {
   int refine_rounds = 3;  ///< kind and reason may change: two whole rounds and the begun one
   int absorb_rounds = 8;  ///< a recovering verdict keeps its stragglers (reconnects are spread
                           ///< over 5 rounds) before they may become a verdict of their own
+  int alive_rounds = 5;   ///< failing in a row, before what still passes datagrams is a page
   double worker_page_seconds = 20;
   int worker_episodes = 3;
   double worker_window_seconds = 60;
