@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The encyclopedia of failures: one Entry for each fingerprint, with what it means, how to tell its
+// causes apart, what to do, and the texts that it prints in each version. Read once from
+// configs/fingerprints.yaml (built into the program) with the user's own files merged over it. Used
+// by the log engine (daemon/diagnose), by `collwatch explain` and by the documentation. Plain data
+// after loading: any thread may read it.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "probes/model/result.h"
+#include "probes/model/vocabulary.h"
+
+namespace collwatch::catalogue {
+
+/// What a matching line says about the process that printed it.
+enum class Role {
+  initiating,  ///< it broke here: the printer is the culprit, or the text names it
+  collateral,  ///< the echo of what somebody else did
+  context,     ///< an observer's report: true, but neither cause nor echo by itself
+  benign       ///< looks alarming, means nothing
+};
+
+/// One text, in RE2 syntax. Named groups are the fields that are extracted from it: peer, rank, op,
+/// seq, timeout_ms, size, group, key, host, interface, pid, exit_code, ...
+struct Pattern {
+  std::string id;
+  std::string match;
+  std::string versions;
+  Role role = Role::context;
+  model::Fingerprint fingerprint = model::Fingerprint::none;
+};
+
+struct Cause {
+  std::string cause;
+  std::string evidence;  ///< what tells this cause from the others
+};
+
+/// `fix` and `verify` may hold {rank} {host} {interface} {op} {peer} {group} {file}; the engine fills
+/// them with the actual value or a readable word.
+struct Entry {
+  model::Fingerprint id = model::Fingerprint::none;
+  std::string title;
+  std::string layer;
+  std::string symptom;
+  std::string mechanism;
+  std::vector<Cause> causes;
+  std::string fix;
+  std::string takes;
+  std::string verify;
+  std::string prevention;
+  std::vector<model::Fingerprint> related;
+  std::vector<std::string> references;
+  std::string executive;
+  std::string engineer;
+  std::string on_call;
+  std::map<std::string, std::string> frameworks;
+  std::vector<Pattern> patterns;
+};
+
+class Catalogue {
+ public:
+  /// The entries that this program was built with.
+  static model::Result<Catalogue> built_in();
+
+  /// Entries of a user's file replace or extend the ones already here.
+  model::Result<void> merge_file(const std::string& path);
+
+  const Entry* find(model::Fingerprint id) const;
+  const std::vector<Entry>& entries() const { return entries_; }
+
+  /// The patterns of all entries, in the order of the file.
+  std::vector<Pattern> patterns() const;
+
+ private:
+  std::vector<Entry> entries_;
+};
+
+}  // namespace collwatch::catalogue
