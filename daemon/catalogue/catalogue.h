@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is known about every fingerprint: how it shows, why it happens, what to do, and the lines
-// that give it away. Read from configs/fingerprints/*.yaml, which is built into the program, with
-// users' own files merged over it. The log engine takes the patterns, `explain` and the documents
-// the rest. An immutable value once loaded; any thread may read it.
+// The encyclopedia of failures: one Entry for each fingerprint, with what it means, how to tell its
+// causes apart, what to do, and the texts that it prints in each version. Read once from
+// configs/fingerprints/*.yaml (built into the program) with the user's own files merged over it.
+// Used by the log engine (daemon/diagnose), by `collwatch explain` and by the documentation. Plain
+// data after loading: any thread may read it.
 #pragma once
 
+#include <array>
 #include <map>
 #include <string>
 #include <string_view>
@@ -16,18 +18,21 @@
 
 namespace collwatch::catalogue {
 
-/// What a line says about the rank that printed it. In rising order: where several patterns match
-/// a line, the highest role speaks for it, and of equal ones the first in the catalogue.
-///   benign      looks like trouble and is none
-///   context     a fact that helps (a retry, a counter, a version), no failure by itself
-///   collateral  the failure of somebody else, as felt here
-///   initiating  what went wrong, went wrong here
-enum class Role { benign, context, collateral, initiating };
+/// What a matching line says about the process that printed it. Where several patterns match a
+/// line, the earliest role speaks for it, and of equal roles the first pattern in the catalogue.
+enum class Role {
+  initiating,  ///< it broke here: the printer is the culprit, or the text names it
+  collateral,  ///< the echo of what somebody else did
+  context,     ///< an observer's report of a failure: true, but neither cause nor echo by itself
+  benign       ///< no failure by itself: looks alarming, or is a retry, a warning, a fact
+};
 
+/// One text, in RE2 syntax. Named groups are the fields that are extracted from it: peer, rank, op,
+/// seq, timeout_ms, size, group, key, host, interface, pid, exit_code, ...
 struct Pattern {
-  std::string id;        ///< unique in the catalogue: "gloo_recv_timeout"
-  std::string match;     ///< RE2; named groups are the fields (docs/schema/fingerprints-file.md)
-  std::string versions;  ///< in which versions the text is printed like this
+  std::string id;
+  std::string match;
+  std::string versions;
   Role role = Role::context;
   model::Fingerprint fingerprint = model::Fingerprint::none;
   std::vector<std::string> examples;  ///< lines that `match` finds
@@ -35,10 +40,11 @@ struct Pattern {
 
 struct Cause {
   std::string cause;
-  std::string evidence;  ///< what tells it from the other causes
+  std::string evidence;  ///< what tells this cause from the others
 };
 
-/// fix and verify may hold {rank} {host} {interface} {op} {peer} {group} {file}.
+/// `fix` and `verify` may hold {rank} {host} {interface} {op} {peer} {group} {file}; the engine fills
+/// them with the actual value or a readable word.
 struct Entry {
   model::Fingerprint id = model::Fingerprint::none;
   std::string title;
@@ -55,19 +61,18 @@ struct Entry {
   std::string executive;
   std::string engineer;
   std::string on_call;
-  std::map<std::string, std::string> frameworks;  ///< how it looks in each, by name
-  std::vector<std::string> phrases;  ///< what people call it though no version prints it
+  std::map<std::string, std::string> frameworks;  ///< how it looks in each, by its name
+  std::vector<std::string> phrases;  ///< what people call it although no version prints it
   std::vector<Pattern> patterns;
 };
 
 class Catalogue {
  public:
-  /// What is built in. An error is a bug of ours that the tests catch.
+  /// The entries that this program was built with. An error is a bug of ours that the tests catch.
   static model::Result<Catalogue> built_in();
 
-  /// A user's file over it: of an entry that is known the given fields are replaced and the
-  /// patterns added (one with a known id replaces that one). Errors name file, line and key; then
-  /// nothing was merged.
+  /// Entries of a user's file over those already here: the given fields replace, patterns are added
+  /// (one with a known id replaces that one). Errors name file, line and key; then nothing changed.
   model::Result<void> merge_file(const std::string& path);
   /// The same from bytes; `name` stands in front of messages.
   model::Result<void> merge(const std::string& yaml, const std::string& name);
@@ -75,6 +80,9 @@ class Catalogue {
   const Entry* find(model::Fingerprint id) const;
   /// In the order of the vocabulary.
   const std::vector<Entry>& entries() const { return entries_; }
+
+  /// The patterns of all entries, in the order of the entries.
+  std::vector<Pattern> patterns() const;
 
  private:
   std::vector<Entry> entries_;
@@ -85,5 +93,5 @@ class Catalogue {
 template <>
 struct collwatch::model::Names<collwatch::catalogue::Role> {
   static constexpr auto value =
-      std::to_array<std::string_view>({"benign", "context", "collateral", "initiating"});
+      std::to_array<std::string_view>({"initiating", "collateral", "context", "benign"});
 };
