@@ -8,6 +8,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <map>
 #include <string>
 #include <string_view>
@@ -19,7 +20,8 @@
 namespace collwatch::catalogue {
 
 /// What a matching line says about the process that printed it. Where several patterns match a
-/// line, the earliest role speaks for it, and of equal roles the first pattern in the catalogue.
+/// line, a fallback yields to any other, then the earliest role speaks for it, and of equal roles
+/// the first pattern in the catalogue (see `before`).
 enum class Role {
   initiating,  ///< it broke here: the printer is the culprit, or the text names it
   collateral,  ///< the echo of what somebody else did
@@ -35,16 +37,26 @@ struct Pattern {
   std::string versions;
   Role role = Role::context;
   model::Fingerprint fingerprint = model::Fingerprint::none;
+  bool fallback = false;              ///< speaks only where no pattern without this flag matches
   std::vector<std::string> examples;  ///< lines that `match` finds
 };
+
+/// Which of two patterns that match the same line speaks for it; patterns() is in this order only
+/// as to the last criterion, so keep the index.
+inline bool before(const Pattern& a, std::size_t index_of_a, const Pattern& b,
+                   std::size_t index_of_b) {
+  if (a.fallback != b.fallback) return b.fallback;
+  if (a.role != b.role) return a.role < b.role;
+  return index_of_a < index_of_b;
+}
 
 struct Cause {
   std::string cause;
   std::string evidence;  ///< what tells this cause from the others
 };
 
-/// `fix` and `verify` may hold {rank} {host} {interface} {op} {peer} {group} {file}; the engine fills
-/// them with the actual value or a readable word.
+/// `fix` and `verify` may hold {rank} {host} {interface} {op} {peer} {group} {file}; the engine
+/// fills them with the actual value or a readable word.
 struct Entry {
   model::Fingerprint id = model::Fingerprint::none;
   std::string title;
