@@ -26,6 +26,7 @@ LIBRARIES = {
     "curl/": ("daemon/http_client/",),
     "openssl/": ("daemon/peer/",),
     "yaml-cpp/": ("daemon/config/",),
+    "re2/": ("daemon/catalogue/",),
     "CLI/": ("daemon/cli/",),
     "spdlog/": ("daemon/agent/", "daemon/main.cpp"),
     "fmt/": ("daemon/agent/", "daemon/main.cpp"),
