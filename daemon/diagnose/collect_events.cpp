@@ -91,6 +91,11 @@ bool Collector::rules(const std::vector<int>& expressions, std::string_view text
     if (found->mark != Mark::fields) {
       rule(*found, marked, open);
       if (found->mark == Mark::abort) event.is_exception = true;
+      // A launcher's word about others is judged as an exit, not as its writer's own failure.
+      const bool is_about_others = found->mark == Mark::exited ||
+                                   found->mark == Mark::report_exit ||
+                                   found->mark == Mark::terminated || found->mark == Mark::restart;
+      if (is_about_others) event.is_strong = false;
       is_structure = is_structure || found->mark != Mark::world;
     }
   }
@@ -166,18 +171,13 @@ void Collector::exited(Event& event) {
   }
 }
 
-/// The catalogue's part. The earliest role speaks for a line, and of equal roles the first pattern.
+/// The catalogue's part: of several patterns the catalogue says which one speaks.
 void Collector::catalogued(const std::vector<int>& expressions, std::string_view raw,
                            std::string_view text, Event& event) {
   int best = -1;
   for (const int expression : expressions) {
-    const catalogue::Pattern* const pattern = patterns_.pattern(expression);
-    if (pattern == nullptr) continue;
-    const catalogue::Pattern* const before = best < 0 ? nullptr : patterns_.pattern(best);
-    if (before != nullptr &&
-        (before->role < pattern->role || (before->role == pattern->role && best < expression))) {
-      continue;
-    }
+    if (patterns_.pattern(expression) == nullptr) continue;
+    if (best >= 0 && !patterns_.before(expression, best)) continue;
     // Some patterns hold part of a prefix, others are anchored behind it.
     if (patterns_.matcher().matches(expression, raw) ||
         patterns_.matcher().matches(expression, text)) {
@@ -193,6 +193,7 @@ void Collector::catalogued(const std::vector<int>& expressions, std::string_view
   event.pattern = pattern.id;
   event.fingerprint = pattern.fingerprint;
   event.role = pattern.role;
+  event.is_fallback = pattern.fallback;
 }
 
 void Collector::exception(std::string_view text, Event& event, Open& open) {
@@ -207,8 +208,9 @@ void Collector::exception(std::string_view text, Event& event, Open& open) {
     spawned_.reset();
   }
   const std::string_view name = exception_class(text);
-  if (event.pattern.empty()) {
+  if (event.pattern.empty() || event.is_fallback) {
     event.pattern = "python-exception";
+    event.is_fallback = true;
     event.fingerprint = model::Fingerprint::worker_exit;
     event.role = is_echo(name) ? catalogue::Role::collateral : catalogue::Role::initiating;
     if (is_transport(name, text)) {

@@ -46,8 +46,10 @@ std::map<std::string, std::string> public_fields(const Event& event) {
 
 std::optional<std::string> time_of(const Event& event) {
   const std::string& time = event.who.time;
-  const bool whole = time.size() >= 19 && time[4] == '-' && time[10] == 'T';
-  return whole ? std::optional<std::string>(time) : std::nullopt;
+  const bool whole = time.size() >= 20 && time[4] == '-' && time[10] == 'T';
+  const bool zoned =
+      whole && (time.back() == 'Z' || time.find_first_of("+-", 19) != std::string::npos);
+  return zoned ? std::optional<std::string>(time) : std::nullopt;
 }
 
 Finding finding_of(const Job& job, const Event& event) {
@@ -61,6 +63,7 @@ Finding finding_of(const Job& job, const Event& event) {
   finding.time = time_of(event);
   finding.text = event.text;
   finding.fields = public_fields(event);
+  if (!finding.time && !event.who.time.empty()) finding.fields["time_as_written"] = event.who.time;
   return finding;
 }
 

@@ -36,6 +36,7 @@ struct Event {
   std::string text;           ///< the line without its prefixes, printable
   std::string op;             ///< the collective that the traceback was in
   std::string code;           ///< the last line of the user's own code in the traceback: file:line
+  bool is_fallback = false;   ///< no pattern knows the text; its shape alone says what it is
   bool is_exception = false;  ///< the end of a traceback, or an abort: the process died of it
   bool is_chained = false;    ///< raised while another exception was handled
   bool is_strong = true;      ///< false: a warning, which alone proves no failure

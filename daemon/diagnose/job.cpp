@@ -49,14 +49,17 @@ std::optional<int> owner_of(const FileFacts& file, const std::optional<int>& wor
   return std::nullopt;
 }
 
-/// "3: text": only where nearly the whole file is like that are these numbers tasks.
-bool labels_are_ranks(const FileFacts& file) {
+/// "3: text": only where nearly the whole file is like that, and no line that names its rank says
+/// otherwise, are these numbers tasks.
+bool labels_are_ranks(const FileFacts& file, const std::optional<int>& world) {
   long labelled = 0;
   long lines = 0;
   std::set<int> labels;
   for (const Writer& writer : file.writers) {
     lines += writer.lines;
-    if (!writer.label || writer.rank) continue;
+    if (!writer.label) continue;
+    const auto rank = valid(writer.rank, world);
+    if (rank && rank != writer.label) return false;
     labelled += writer.lines;
     labels.insert(*writer.label);
   }
@@ -103,14 +106,16 @@ std::optional<int> rank_of(const FileFacts& file, const Writer& writer, const Ti
                            const std::optional<int>& world) {
   if (writer.is_kernel) return std::nullopt;
   if (const auto rank = valid(writer.rank, world)) return rank;
-  // A number that no rank can have: the path may know better.
+  // A number that no rank can have: path or launcher may know better.
+  if (writer.rank && writer.label && labels_are_ranks(file, world))
+    return valid(writer.label, world);
   if (writer.rank && file.source.hint.rank) return valid(file.source.hint.rank, world);
   if (writer.pid) {
     const auto it = ties.by_pid.find(*writer.pid);
     if (it != ties.by_pid.end()) return it->second;
   }
   if (writer.local_rank) return valid(by_local_rank(ties, *writer.local_rank), world);
-  if (writer.label && labels_are_ranks(file)) return valid(writer.label, world);
+  if (writer.label && labels_are_ranks(file, world)) return valid(writer.label, world);
   if (const auto owner = owner_of(file, world)) return owner;
   if (file.source.hint.local_rank)
     return valid(by_local_rank(ties, *file.source.hint.local_rank), world);
@@ -249,6 +254,11 @@ Job build_job(std::vector<FileFacts> files) {
     const bool is_own_file = file.owner.has_value();
     for (Event& event : file.events) {
       event.rank = ranks[static_cast<std::size_t>(event.writer)];
+      // Unmarked lines about the host or the job stand among a rank's lines by chance.
+      const bool is_of_host = event.fingerprint == model::Fingerprint::host_oom_kill ||
+                              event.fingerprint == model::Fingerprint::gpu_hardware_xid ||
+                              event.fingerprint == model::Fingerprint::job_cancelled;
+      if (event.rank_is_guess && is_of_host) event.rank.reset();
       if (event.who.local_rank && !event.rank)
         event.rank = by_local_rank(ties, *event.who.local_rank);
     }

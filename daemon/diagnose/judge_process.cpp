@@ -133,8 +133,8 @@ Judgement everywhere(const Job& job, const Event& event, std::size_t ranks) {
 std::optional<Judgement> judge_cancelled(const Job& job) {
   const Event* cancelled = nullptr;
   for (const Event* event : job.all) {
-    if (event->fingerprint == Fingerprint::job_cancelled && event->role == Role::initiating) {
-      if (cancelled == nullptr) cancelled = event;
+    if (event->fingerprint == Fingerprint::job_cancelled && event->role != Role::collateral) {
+      if (cancelled == nullptr || event->role < cancelled->role) cancelled = event;
     } else if (event->is_strong && !event->pattern.empty() && event->role != Role::collateral &&
                event->fingerprint != Fingerprint::job_cancelled) {
       return std::nullopt;  // something was wrong before, or besides

@@ -28,4 +28,9 @@ const catalogue::Pattern* Patterns::pattern(int expression) const {
   return at < grammar().size() ? nullptr : &catalogued_[at - grammar().size()];
 }
 
+bool Patterns::before(int a, int b) const {
+  return catalogue::before(*pattern(a), static_cast<std::size_t>(a), *pattern(b),
+                           static_cast<std::size_t>(b));
+}
+
 }  // namespace collwatch::diagnose

@@ -23,6 +23,8 @@ class Patterns {
   const Rule* rule(int expression) const;
   /// The catalogue's pattern behind an expression, or null.
   const catalogue::Pattern* pattern(int expression) const;
+  /// Whether of two of the catalogue's expressions the first speaks for a line that both match.
+  bool before(int a, int b) const;
 
  private:
   match::Matcher matcher_;
