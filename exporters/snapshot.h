@@ -60,6 +60,13 @@ struct Edge {
   Witness witness;
 };
 
+/// This node's own worker: without it the node sees nothing and nobody sees it.
+struct Worker {
+  std::string backend;
+  model::WorkerState state = model::WorkerState::absent;
+  std::string text;  ///< why it does not run; empty while it does
+};
+
 struct CollectiveResult {
   std::string backend;
   model::Collective collective = model::Collective::barrier;
@@ -141,6 +148,7 @@ struct Snapshot {
   double edges_unobserved_ratio = 0;
   double clock_skew_seconds = 0;  ///< this node's wall clock against the median of its peers
 
+  std::vector<Worker> workers;
   std::vector<Edge> edges;
   std::vector<CollectiveResult> collectives;
   std::vector<ActiveFingerprint> fingerprints;

@@ -86,6 +86,7 @@ Agent::Agent(base::EventLoop& loop, config::Config config, Options options)
     if (first_failure) send_witnesses(false);
     evaluate_soon();
   };
+  around_.failed = [this](const std::string& peer) { facts_[peer].loss.forget_recent(); };
   around_.count = [this](model::Outcome outcome, std::optional<double> round_trip) {
     ledger_.count_edge(outcome, round_trip);
   };
@@ -213,7 +214,7 @@ void Agent::tick() {
   round_began_ = now;
   update_health(now);
   for (auto& [name, link] : links_) {
-    facts_[name].loss.tick();
+    facts_[name].loss.tick(link->open() && !link->history().failing());
     link->on_round(round, now);
   }
   send_round(round);
@@ -236,7 +237,7 @@ void Agent::tick() {
 
 void Agent::half_tick() {
   for (auto& [name, link] : links_) {
-    facts_[name].loss.tick();
+    facts_[name].loss.tick(link->open() && !link->history().failing());
   }
   send_witnesses(false);
   evaluate_soon();
@@ -350,6 +351,7 @@ void Agent::reload(config::Config config) {
   config.listen = config_.listen;
   config.peers.listen = config_.peers.listen;
   config.edge.interval = config_.edge.interval;
+  config.network = config_.network;
   config.events = config_.events;
   config_ = std::move(config);
   server_->set_token(config_.peers.token);

@@ -96,6 +96,7 @@ class Agent {
   void evaluate_soon();
   void evaluate();
   attribute::ObserverReport own_report(base::TimePoint now) const;
+  double late_seconds(const PeerLink& link) const;
   std::vector<state::Claim> claims(base::TimePoint now) const;
   void update_health(base::TimePoint now);
   void publish();
@@ -105,6 +106,8 @@ class Agent {
   std::vector<exporters::ActiveFingerprint> active_fingerprints();
   void record_transition(exporters::Event event);
   model::MemberState member_state(const std::string& name) const;
+  /// Members whose build or round length is not the commonest one.
+  std::vector<state::Claim> odd_ones() const;
   std::optional<double> wall_skew_seconds(const std::string& name) const;
 
   /// Group runs that fail once are collateral of what the edges name within the same seconds; a
@@ -114,6 +117,8 @@ class Agent {
   struct PeerFacts {
     std::optional<std::int64_t> wall_offset_ms;
     std::optional<std::uint32_t> view;  ///< the first bits of its view hash
+    std::string build;                  ///< of its Gloo worker
+    std::int64_t interval_ms = 0;       ///< of its rounds
     std::optional<base::TimePoint> heard_udp;
     std::string host;                ///< where its datagrams and calls come from
     std::int64_t last_round_ms = 0;  ///< as it told us, for the echo

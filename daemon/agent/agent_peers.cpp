@@ -49,6 +49,7 @@ peer::Identity Agent::identity() const {
     if (own && own->host() == member.address.host) identity.advertised = member.address.host;
   }
   identity.view_hash = view_hash_;
+  identity.interval_ms = config_.edge.interval.count();
   const TimePoint now = Clock::now();
   identity.round_ms = clock_.round_ms(now);
   const auto wall =
@@ -124,6 +125,14 @@ bool Agent::on_identity(const peer::Identity& identity, const std::string& remot
   if (!remote_host.empty()) facts.host = remote_host;
   facts.wall_offset_ms = identity.wall_offset_ms;
   facts.view = short_view(identity.view_hash);
+  if (!identity.build.empty()) facts.build = identity.build;
+  if (identity.interval_ms != 0) facts.interval_ms = identity.interval_ms;
+  if (changed) {
+    if (const auto unusable = link.why_unusable(identity)) {
+      ledger_.note("config", std::string(model::name(unusable->reason)),
+                   identity.name + ": " + unusable->text);
+    }
+  }
   if (round_trip) clock_.sample(identity.name, identity.round_ms, now, *round_trip);
   return true;
 }
@@ -166,7 +175,8 @@ void Agent::on_witness(const peer::WitnessMessage& message, const std::string& f
       const auto held = static_cast<double>(message.echo_age_ms);
       const double delay = own - sent - held;
       const double offset = ((there - held - sent) + (there - own)) / 2;
-      if (delay >= 0 && delay < 500) clock_.sample_offset(message.from, offset, delay, now);
+      // Three whole milliseconds are subtracted from a fourth: rounding alone can make -2.
+      if (delay >= -2 && delay < 500) clock_.sample_offset(message.from, offset, delay, now);
     }
   }
   board_.hear(*index, message, now);

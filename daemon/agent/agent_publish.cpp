@@ -41,6 +41,7 @@ void Agent::publish() {
   shown.scheduling_delay_seconds = seconds(shown_lateness_);
   shown.clock_skew_seconds = wall_skew_seconds(config_.node).value_or(0);
 
+  shown.workers = {{"gloo", worker_->state(), worker_->why_not_running()}};
   show_edges(shown, now);
   shown.collectives = ledger_.collectives();
   shown.verdicts = verdicts_;

@@ -7,6 +7,8 @@
 #include <cmath>
 
 #include "daemon/agent/agent.h"
+#include "daemon/agent/unlike_the_rest.h"
+#include "daemon/attribute/impairment.h"
 
 namespace collwatch::agent {
 
@@ -45,6 +47,10 @@ attribute::ObserverReport Agent::own_report(TimePoint now) const {
     if (!peer) continue;
     attribute::EdgeWord word = link->history().word(*peer, now, config_.edge.interval);
     if (witness_missing(*link)) word.inbound = attribute::Heard::unknown;
+    word.late_ms = static_cast<std::int32_t>(std::min(late_seconds(*link) * 1e3, 30'000.0));
+    if (const auto facts = facts_.find(name); facts != facts_.end()) {
+      word.lost = facts->second.loss.of_forty();
+    }
     ++expected;
     ok += word.state == attribute::EdgeState::ok ? 1 : 0;
     report.edges.push_back(word);
@@ -54,6 +60,20 @@ attribute::ObserverReport Agent::own_report(TimePoint now) const {
                      return word.state == attribute::EdgeState::failing;
                    });
   return report;
+}
+
+double Agent::late_seconds(const PeerLink& link) const {
+  const auto recent = link.large_trips().recent();
+  if (!recent) return 0;
+  std::vector<double> others;
+  for (const auto& [name, other] : links_) {
+    if (other.get() == &link) continue;
+    if (const auto theirs = other->large_trips().recent()) others.push_back(*theirs);
+  }
+  if (others.empty()) return lateness(*recent, link.large_trips().best());
+  const auto middle = others.begin() + static_cast<std::ptrdiff_t>(others.size() / 2);
+  std::nth_element(others.begin(), middle, others.end());
+  return lateness(*recent, *middle);
 }
 
 void Agent::evaluate() {
@@ -72,7 +92,17 @@ void Agent::evaluate() {
   moment.round = round_;
   moment.seconds = std::chrono::duration<double>(now.time_since_epoch()).count();
   moment.wall = std::chrono::system_clock::now();
-  state::Step step = tracker_.update(moment, evidence, explanations, claims(now));
+  std::vector<state::Claim> claimed = claims(now);
+  for (const attribute::Impairment& found : attribute::impairments(evidence)) {
+    state::Claim claim;
+    claim.kind = found.cause.kind;
+    claim.entity = attribute::entity(found.cause, board_.names());
+    claim.reason = found.reason;
+    claim.fingerprint = model::Fingerprint::straggler;
+    claim.highest = model::VerdictState::ticket;
+    claimed.push_back(std::move(claim));
+  }
+  state::Step step = tracker_.update(moment, evidence, explanations, claimed);
   verdicts_ = std::move(step.verdicts);
   for (exporters::Event& event : step.events) record_transition(std::move(event));
   publish();
@@ -89,6 +119,34 @@ void Agent::record_transition(exporters::Event event) {
                  std::string(model::name(verdict.fingerprint)) + ")";
   }
   ledger_.record(std::move(event));
+}
+
+std::vector<state::Claim> Agent::odd_ones() const {
+  std::map<std::string, std::string> builds{{config_.node, worker_->build()}};
+  std::map<std::string, std::string> intervals{
+      {config_.node, std::to_string(config_.edge.interval.count())}};
+  for (const auto& [name, facts] : facts_) {
+    builds[name] = facts.build;
+    if (facts.interval_ms != 0) intervals[name] = std::to_string(facts.interval_ms);
+  }
+  std::vector<state::Claim> claims;
+  const auto claim = [&claims](const std::string& entity, model::Reason reason,
+                               model::Fingerprint fingerprint) {
+    state::Claim made;
+    made.kind = model::Kind::misconfig;
+    made.entity = entity;
+    made.reason = reason;
+    made.fingerprint = fingerprint;
+    made.highest = model::VerdictState::ticket;
+    claims.push_back(made);
+  };
+  for (const std::string& name : unlike_the_rest(builds, config_.node)) {
+    claim(name, model::Reason::version_mismatch, model::Fingerprint::version_mismatch);
+  }
+  for (const std::string& name : unlike_the_rest(intervals, config_.node)) {
+    claim(name, model::Reason::config_mismatch, model::Fingerprint::none);
+  }
+  return claims;
 }
 
 std::vector<state::Claim> Agent::claims(TimePoint now) const {
@@ -112,14 +170,12 @@ std::vector<state::Claim> Agent::claims(TimePoint now) const {
   }
   for (const auto& [key, found] : misconfigs_) {
     if (now - found.last_seen > kMisconfigLasts) continue;
-    auto fingerprint = model::Fingerprint::none;
-    if (key.second == model::Reason::version_mismatch) {
-      fingerprint = model::Fingerprint::version_mismatch;
-    } else if (key.second == model::Reason::wrong_interface) {
-      fingerprint = model::Fingerprint::gloo_wrong_interface;
-    }
+    const auto fingerprint = key.second == model::Reason::wrong_interface
+                                 ? model::Fingerprint::gloo_wrong_interface
+                                 : model::Fingerprint::none;
     claim(model::Kind::misconfig, key.first, key.second, fingerprint, model::VerdictState::ticket);
   }
+  for (state::Claim& odd : odd_ones()) claims.push_back(std::move(odd));
   for (const std::string& name : board_.names()) {
     const auto skew = wall_skew_seconds(name);
     if (skew && std::abs(*skew) > kClockSkewSeconds) {

@@ -112,7 +112,9 @@ void GroupLink::ask(decltype(peer::Request::body) body) {
       around_.loop, *to, bind_address(around_.config, *to), around_.config.peers.token,
       std::move(request), kCallDeadline, [this](peer::CallResult result) {
         call_.reset();
-        if (result.reply) {
+        if (result.reply && result.reply->from.name != host_) {
+          fail(Outcome::mismatch);  // another agent answers at the host's address
+        } else if (result.reply) {
           on_answer(result.reply->body);
         } else {
           fail(result.sys_errno == ECONNREFUSED ? Outcome::refused : Outcome::unreachable);

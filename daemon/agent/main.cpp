@@ -87,7 +87,9 @@ int run(config::Config config, const config::Sources& sources) {
 
   const auto reload = [&] {
     (void)notifier->reloading();
-    auto fresh = config::load(sources);
+    config::Sources again = sources;
+    again.running = true;
+    auto fresh = config::load(again);
     if (fresh) {
       agent->reload(std::move(*fresh));
     } else {

@@ -17,6 +17,8 @@ using model::Outcome;
 
 namespace {
 
+/// The payload that every exchange begins with; what is larger comes after it.
+constexpr std::uint32_t kTokenBytes = 64;
 /// How long our own worker may take to publish a Gloo address; beyond it the fault is ours.
 constexpr Millis kPrepareDeadline{400};
 /// A meeting: the lower side answers within 300 ms, plus the way there and back.
@@ -28,6 +30,7 @@ Outcome outcome_of(const peer::CallResult& result) {
     if (refusal == nullptr) return Outcome::error;
     switch (refusal->reason) {
       case peer::RefusalReason::build_mismatch:
+      case peer::RefusalReason::config_mismatch:
       case peer::RefusalReason::unknown_member:
       case peer::RefusalReason::duplicate_name:
         return Outcome::mismatch;
@@ -65,7 +68,7 @@ void PeerLink::on_round(std::int64_t round, base::TimePoint now) {
   }
   const auto failed_for = std::chrono::duration_cast<Millis>(now - closed_since_);
   const bool due = schedule::should_reconnect(failed_for, round, around_.pair(peer_));
-  if (unlisted_) {
+  if (kept_apart_) {
     if (round % 5 == 0) greet();
     return;
   }
@@ -179,10 +182,6 @@ void PeerLink::on_met(peer::CallResult result, base::TimePoint asked) {
   if (result.reply) {
     around_.met(result.reply->from, std::chrono::duration_cast<Millis>(now - asked));
     if (state_ != State::preparing) return;  // met() found a new incarnation and closed us
-    if (!usable_build(result.reply->from)) {
-      close();
-      return;
-    }
     if (auto* met = std::get_if<peer::PairMet>(&result.reply->body)) {
       wire::EdgeConnect connect{peer_, attempt_, met->context_id, std::move(met->blob)};
       if (!around_.to_worker(connect)) {
@@ -208,13 +207,19 @@ void PeerLink::on_report(const wire::EdgeReport& report) {
   if (report.attempt != attempt_ || state_ == State::closed) return;
   const base::TimePoint now = Clock::now();
   if (report.outcome != Outcome::ok) {
-    failed_payload_ = report.failed_bytes > 64 ? report.failed_bytes : 0;
+    if (report.failed_bytes > kTokenBytes) failed_payload_ = report.failed_bytes;
     // A starter's exchange begins with the round; an answerer gives up one timeout after the token
     // was due.
     // A reset happened just now, whatever was heard earlier in this round.
     base::TimePoint began = starts_ ? round_began_ : now - around_.config.edge.timeout;
     if (report.outcome == Outcome::peer_lost) began = now;
     fail(report.outcome, report.text, began);
+    if (report.outcome == Outcome::data_corruption) {
+      history_.on_reason(model::Reason::data_corruption, true);
+    } else if (report.outcome == Outcome::timeout && report.failed_bytes > kTokenBytes) {
+      // The token passed in this very exchange. A dial that finds more than this overrules it.
+      history_.on_reason(model::Reason::size_blackhole, false);
+    }
     return;
   }
   const std::int64_t own = around_.round();
@@ -225,16 +230,23 @@ void PeerLink::on_report(const wire::EdgeReport& report) {
     refusal_unsettled_ = false;
     joined_ = true;
     open_rounds_ = 0;
+    // Where a large payload failed, a connection proves nothing until that size has passed.
+    if (failed_payload_ != 0 && history_.failing()) return;
     history_.on_ok(own, now, std::nullopt);
     around_.changed(false);
     return;
   }
+  if (failed_payload_ != 0 && report.payload_bytes >= failed_payload_) failed_payload_ = 0;
+  if (failed_payload_ != 0 && history_.failing()) return;
   ++open_rounds_;
   const bool same_clock = report.round >= own - 1 && report.round <= own + 1;
   std::optional<double> round_trip;
+  if (report.large_round_trip_us > 0) {
+    large_trips_.on_trip(report.payload_bytes,
+                         static_cast<double>(report.large_round_trip_us) / 1e6);
+  }
   if (report.round_trip_us > 0) round_trip = static_cast<double>(report.round_trip_us) / 1e6;
   history_.on_ok(same_clock ? report.round : own, now, round_trip);
-  if (failed_payload_ != 0 && report.payload_bytes >= failed_payload_) failed_payload_ = 0;
   around_.count(Outcome::ok, round_trip);
 }
 
@@ -246,6 +258,7 @@ void PeerLink::fail(Outcome outcome, std::string /*text*/, base::TimePoint began
   if (!joined_ || (!was_open && !history_.failing() && Clock::now() < settled_at_)) return;
   const bool first = history_.on_failure(around_.round(), outcome, began);
   around_.count(outcome, std::nullopt);
+  around_.failed(peer_);
   around_.changed(first);
   if (first) dial_for_reason();
 }
@@ -262,10 +275,10 @@ void PeerLink::on_meet(const peer::Request& request, const peer::Address& local,
   if (!around_.worker_running()) {
     return refuse(peer::RefusalReason::no_worker, "no Gloo worker is running here");
   }
-  if (!usable_build(request.from)) {
-    return refuse(
-        peer::RefusalReason::build_mismatch,
-        "Gloo builds differ: " + around_.build() + " here, " + request.from.build + " there");
+  if (const auto unusable = why_unusable(request.from)) {
+    kept_apart_ = true;
+    history_.forget();
+    return refuse(unusable->reason, unusable->text);
   }
   if (!request.from.advertised.empty() && !remote.is_loopback() &&
       request.from.advertised != remote.host()) {
@@ -279,7 +292,7 @@ void PeerLink::on_meet(const peer::Request& request, const peer::Address& local,
     std::exchange(respond_, nullptr)(reply);
   }
   met_this_round_ = true;
-  unlisted_ = false;
+  kept_apart_ = false;
   joined_ = true;
   peer_blob_ = std::get<peer::MeetPair>(request.body).blob;
   respond_ = std::move(respond);
@@ -296,6 +309,8 @@ void PeerLink::on_incarnation(const std::string& incarnation) {
   const bool known = !incarnation_.empty();
   incarnation_ = incarnation;
   settled_at_ = Clock::now() + around_.config.edge.interval * 3;
+  failed_payload_ = 0;
+  large_trips_ = {};
   if (known && state_ != State::closed) close();
 }
 
@@ -306,6 +321,7 @@ void PeerLink::on_left() {
 }
 
 void PeerLink::on_worker_lost() {
+  failed_payload_ = 0;
   close();
   history_.forget();
 }

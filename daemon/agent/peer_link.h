@@ -18,6 +18,7 @@
 #include <string>
 
 #include "daemon/agent/edge_history.h"
+#include "daemon/agent/large_trips.h"
 #include "daemon/base/event_loop.h"
 #include "daemon/config/config.h"
 #include "daemon/peer/client.h"
@@ -48,6 +49,7 @@ struct PeerLinkSurroundings {
   std::function<void(const peer::Identity&, std::optional<base::Millis> round_trip)> met;
   /// Something changed that attribution should see; `first_failure`: tell the peers at once.
   std::function<void(bool first_failure)> changed;
+  std::function<void(const std::string& peer)> failed;  ///< one more exchange with it
   /// One edge outcome for the counters.
   std::function<void(model::Outcome, std::optional<double> round_trip_seconds)> count;
   /// A configuration mismatch between us and this peer (build, address).
@@ -68,6 +70,8 @@ class PeerLink {
   int open_rounds() const { return open_rounds_; }  ///< ok rounds since the edge opened
   EdgeHistory& history() { return history_; }
   const EdgeHistory& history() const { return history_; }
+
+  const LargeTrips& large_trips() const { return large_trips_; }
 
   /// Round tick: counts a round without an edge as failed, attempts again when due.
   void on_round(std::int64_t round, base::TimePoint now);
@@ -98,6 +102,8 @@ class PeerLink {
 
   /// Says "I am here" and learns who is there; used until the first contact.
   void greet();
+  /// Why no edge can be had with a peer of this build and round length; none: it can.
+  std::optional<peer::Refusal> why_unusable(const peer::Identity& other) const;
   std::uint32_t failed_payload() const { return failed_payload_; }
 
  private:
@@ -108,13 +114,13 @@ class PeerLink {
   void on_met(peer::CallResult result, base::TimePoint asked);
   void on_absent_edge(std::int64_t round, bool met, base::TimePoint last_round_began,
                       base::TimePoint now, bool due);
-  /// True if the peer answered that it does not take us (lists or builds differ).
+  /// True if the peer answered that it does not take us (lists, builds or rounds differ), or if
+  /// somebody else answered at its address.
   bool turned_away(const peer::CallResult& result);
   void fail(model::Outcome outcome, std::string text, base::TimePoint began);
   void close();
   void dial_for_reason();
   void take_reason(const peer::CallResult& result, bool heard);
-  bool usable_build(const peer::Identity& other);
 
   PeerLinkSurroundings& around_;
   const std::string peer_;
@@ -122,12 +128,13 @@ class PeerLink {
   const base::TimePoint added_at_ = base::Clock::now();
   State state_ = State::closed;
   EdgeHistory history_;
+  LargeTrips large_trips_;
   std::uint64_t attempt_ = 0;
   std::string incarnation_;
   bool joined_ = false;
   bool left_ = false;
-  bool unlisted_ = false;   ///< the peer's member list does not have us: no fault of anybody
-  bool asked_why_ = false;  ///< a dial has asked why no edge comes about
+  bool kept_apart_ = false;  ///< lists, builds or rounds differ: no edge, and no fault of anybody
+  bool asked_why_ = false;   ///< a dial has asked why no edge comes about
   bool refusal_unsettled_ = false;
   bool met_this_round_ = false;
   base::TimePoint settled_at_{};  ///< before this, failing to open an edge is no evidence

@@ -39,12 +39,26 @@ void PeerLink::greet() {
 
 bool PeerLink::turned_away(const peer::CallResult& result) {
   if (!result.reply) return false;
+  if (const std::string& answered = result.reply->from.name; answered != peer_) {
+    // What this one says is about itself: crediting it to the peer would judge the wrong node.
+    around_.misconfig(peer_, model::Reason::config_mismatch,
+                      "at the address of " + peer_ + " answers " + answered +
+                          ": the member list has a wrong address");
+    kept_apart_ = true;
+    close();
+    history_.forget();
+    return true;
+  }
   const auto* refusal = std::get_if<peer::Refusal>(&result.reply->body);
-  unlisted_ = refusal != nullptr && (refusal->reason == peer::RefusalReason::unknown_member ||
-                                     refusal->reason == peer::RefusalReason::duplicate_name);
-  const bool mismatch =
-      refusal != nullptr && refusal->reason == peer::RefusalReason::build_mismatch;
-  if (!unlisted_ && !mismatch) return false;
+  const auto refused_for = [refusal](peer::RefusalReason reason) {
+    return refusal != nullptr && refusal->reason == reason;
+  };
+  kept_apart_ = refused_for(peer::RefusalReason::unknown_member) ||
+                refused_for(peer::RefusalReason::duplicate_name) ||
+                refused_for(peer::RefusalReason::build_mismatch) ||
+                refused_for(peer::RefusalReason::config_mismatch) ||
+                why_unusable(result.reply->from).has_value();
+  if (!kept_apart_) return false;
   // It is there, and says what it goes by. Different lists or builds are configuration (stale_view,
   // misconfig), never evidence.
   around_.met(result.reply->from, std::nullopt);
@@ -62,6 +76,10 @@ void PeerLink::take_reason(const peer::CallResult& result, bool heard) {
     return;
   }
   refusal_unsettled_ = false;
+  // Everybody is there and well, yet a large payload did not pass: the path, not the worker.
+  const bool well = result.reply && !result.reply->from.worker_trouble &&
+                    result.reply->from.worker == model::WorkerState::running;
+  if (well && failed_payload_ != 0 && history_.reason()) return;
   // Its worker runs again although the connection was reset: it died and was replaced before we
   // asked.
   if (*reason == model::Reason::worker_stuck && history_.first_failure() == Outcome::peer_lost) {
@@ -106,13 +124,19 @@ void PeerLink::dial_for_reason() {
       });
 }
 
-bool PeerLink::usable_build(const peer::Identity& other) {
+std::optional<peer::Refusal> PeerLink::why_unusable(const peer::Identity& other) const {
   const std::string ours = around_.build();
-  if (ours.empty() || other.build.empty() || ours == other.build) return true;
-  around_.misconfig(peer_, model::Reason::version_mismatch,
-                    "this node's Gloo is " + ours + ", " + peer_ + "'s is " + other.build +
-                        ": they cannot share a group");
-  return false;
+  if (!ours.empty() && !other.build.empty() && ours != other.build) {
+    return peer::Refusal{peer::RefusalReason::build_mismatch,
+                         "Gloo builds differ: " + ours + " here, " + other.build + " there"};
+  }
+  const std::int64_t interval = around_.config.edge.interval.count();
+  if (other.interval_ms != 0 && other.interval_ms != interval) {
+    return peer::Refusal{peer::RefusalReason::config_mismatch,
+                         "probes.edge.interval differs: " + std::to_string(interval) +
+                             " ms here, " + std::to_string(other.interval_ms) + " ms there"};
+  }
+  return std::nullopt;
 }
 
 }  // namespace collwatch::agent

@@ -157,6 +157,7 @@ void WorkerLink::lose(model::Reason reason, const std::string& why) {
   if (std::exchange(lost_, true)) return;
   loop_.cancel(ack_timer_);
   trouble_ = reason;
+  why_lost_ = why;
   trouble_at_ = Clock::now();
   state_ = reason == model::Reason::worker_stuck ? model::WorkerState::stuck
                                                  : model::WorkerState::starting;

@@ -47,6 +47,8 @@ class WorkerLink {
   /// What was wrong with the last worker, while that is less than 10 s ago.
   std::optional<model::Reason> recent_trouble() const;
   std::chrono::microseconds take_worst_lateness();
+  /// Why it does not run, a sentence; empty while it does.
+  std::string why_not_running() const { return running() ? "" : why_lost_; }
   /// Not empty: the executable cannot be started, and why.
   const std::string& unavailable() const { return unavailable_; }
 
@@ -67,6 +69,7 @@ class WorkerLink {
   std::string build_;
   std::string unavailable_;
   std::string last_words_;
+  std::string why_lost_ = "it is being started";
   std::optional<model::Reason> trouble_;
   base::TimePoint trouble_at_{};
   base::TimePoint started_at_{};

@@ -53,6 +53,11 @@ double dial_against(const Candidate& candidate, const FailingWord& word) {
   if (accuses_itself(word)) return observer_itself && c.kind == Kind::node ? 0 : kSelfAgainst;
   if (!word.reason) return 0;
   const Reason reason = *word.reason;
+  // Small packets pass at both ends of a path that swallows large ones.
+  if (reason == Reason::size_blackhole)
+    return c.kind == Kind::node || c.kind == Kind::link ? 0 : kDialAgainst;
+  // Wrong bytes are those of whoever sent them.
+  if (reason == Reason::data_corruption) return accused && c.kind == Kind::node ? 0 : kDialAgainst;
   // What the other side's kernel or daemon answered is not the observer's own trouble.
   if (observer_itself) return proves_node(word) ? kDialAgainst : 0;
   if (!accused || c.kind != Kind::node) {
@@ -78,7 +83,12 @@ bool is_link_kind(Kind kind) {
   return kind == Kind::link || kind == Kind::directed_link;
 }
 
+bool in_group(const Cause& cause, Member member) {
+  return std::find(cause.group.begin(), cause.group.end(), member) != cause.group.end();
+}
+
 bool covers(const Cause& cause, Member x, Member y) {
+  if (cause.kind == Kind::partition) return in_group(cause, x) != in_group(cause, y);
   if (is_node_kind(cause.kind)) return cause.a == x || cause.a == y;
   return (cause.a == x && cause.b == y) || (cause.a == y && cause.b == x);
 }
@@ -113,10 +123,13 @@ Cover::Cover(const Observations& observations, const Parameters& parameters)
     add_candidate({Kind::directed_link, pair.a, pair.b, {}}, Datagrams::by_kind, true, false);
     add_candidate({Kind::directed_link, pair.b, pair.a, {}}, Datagrams::by_kind, true, false);
   }
+  if (auto cut = partition_seen_by(seen_)) {
+    add_candidate(std::move(*cut), Datagrams::by_kind, true, false);
+  }
 }
 
 void Cover::add_candidate(Cause cause, Datagrams datagrams, bool strict, bool proof) {
-  Candidate c{std::move(cause), datagrams, strict, proof, 0, INT64_MIN, false, {}};
+  Candidate c{std::move(cause), datagrams, strict, proof, 0, INT64_MIN, false, false, {}};
   for (std::size_t i = 0; i < seen_.pairs.size(); ++i) {
     const PairView& pair = seen_.pairs[i];
     if (!covers(c.cause, pair.a, pair.b)) continue;
@@ -125,6 +138,7 @@ void Cover::add_candidate(Cause cause, Datagrams datagrams, bool strict, bool pr
       if (word.first > c.since) c.at_exchange = false;
       c.since = std::max(c.since, word.first);
       if (word.first == c.since && ran_into_silence(word)) c.at_exchange = true;
+      if (word.reason == Reason::size_blackhole) c.sized = true;
     }
   }
   c.prior = prior(c);
@@ -177,7 +191,13 @@ double Cover::prior(const Candidate& candidate) const {
   const Cause& mine = candidate.cause;
   if (mine.kind != Kind::node && mine.kind != Kind::link) nats += parameters_.direction_prior;
   if (mine.kind == Kind::link && candidate.datagrams == Datagrams::alive) nats += kAliveLinkPrior;
+  // A network cut in two is rarer than two dead nodes, but likelier than three, and than half of
+  // all members dying in the same second.
+  if (mine.kind == Kind::partition && 2 * far_side(seen_, mine) < seen_.expected) {
+    nats += parameters_.prior;
+  }
   const auto same_entity = [&mine](const Cause& other) {
+    if (mine.kind == Kind::partition) return other == mine;
     if (is_node_kind(mine.kind)) return is_node_kind(other.kind) && mine.a == other.a;
     return is_link_kind(other.kind) && covers(other, mine.a, mine.b);
   };
@@ -188,6 +208,11 @@ double Cover::prior(const Candidate& candidate) const {
 
 double Cover::contradiction(const PairView& pair, const OkWord& ok, const Candidate& cause) const {
   if (ok.round < cause.since) return 0;
+  if (cause.sized) {
+    // A path that swallows large packets is ok in every round whose payload was small.
+    const auto all_sizes = std::min<std::int64_t>(ok.round - cause.since, ok.rounds) - kSizesInTurn;
+    return loss_ * static_cast<double>(std::clamp<std::int64_t>(all_sizes, 0, kRoundsCap));
+  }
   const auto later =
       static_cast<double>(std::min<std::int64_t>(ok.round - cause.since, kRoundsCap));
   double overlap = std::min(later, static_cast<double>(ok.rounds));
@@ -277,6 +302,14 @@ Cover::Set Cover::greedy(bool links_only) const {
   return set;
 }
 
+/// Some failing pair is covered by both.
+bool Cover::shares_failures(const Candidate& x, const Candidate& y) const {
+  return std::any_of(x.pairs.begin(), x.pairs.end(), [&](std::size_t pair) {
+    return !seen_.pairs[pair].failing.empty() &&
+           std::find(y.pairs.begin(), y.pairs.end(), pair) != y.pairs.end();
+  });
+}
+
 /// One exchange that makes `set` better: leave a cause out, or put a candidate in for whatever it
 /// makes superfluous (a node for all links at it, a variant for its sibling).
 bool Cover::improve(Set& set, double& best) const {
@@ -298,9 +331,11 @@ bool Cover::improve(Set& set, double& best) const {
     Set other;
     for (const std::size_t j : set) {
       const Cause& c = candidates_[j].cause;
-      const bool replaced = is_node_kind(mine.kind)
-                                ? touches(c, mine.a)
-                                : is_link_kind(c.kind) && covers(c, mine.a, mine.b);
+      bool replaced = is_link_kind(c.kind) && covers(c, mine.a, mine.b);
+      if (is_node_kind(mine.kind)) replaced = touches(c, mine.a);
+      if (mine.kind == Kind::partition || c.kind == Kind::partition) {
+        replaced = shares_failures(candidates_[i], candidates_[j]);
+      }
       if (!replaced) other.push_back(j);
     }
     if (other.size() + 1 >= Covering::kMost) continue;

@@ -19,6 +19,7 @@
 
 #include "daemon/attribute/explain.h"
 #include "daemon/attribute/observations.h"
+#include "daemon/attribute/partition.h"
 
 namespace collwatch::attribute {
 
@@ -33,6 +34,7 @@ struct Candidate {
   bool proof = false;        ///< a node that one observer may convict
   double prior = 0;          ///< nats it has to gain
   std::int64_t since = 0;    ///< its failures' latest beginning: oks before it do not contradict
+  bool sized = false;        ///< only large payloads fail: small ones do not contradict
   bool at_exchange = false;  ///< began with a timeout, hence with that round's exchange
   std::vector<std::size_t> pairs;  ///< what it covers, indices into Observations::pairs
 };
@@ -71,6 +73,7 @@ class Cover {
   double contradiction(const PairView& pair, const OkWord& ok, const Candidate& cause) const;
   double gain_of(const Candidate& candidate, std::vector<Covering>& by_pair) const;
   Set greedy(bool links_only) const;
+  bool shares_failures(const Candidate& x, const Candidate& y) const;
   bool improve(Set& set, double& best) const;
 
   const Observations& seen_;
@@ -83,6 +86,8 @@ class Cover {
 
 bool is_node_kind(model::Kind kind);
 bool is_link_kind(model::Kind kind);
+/// Partition: on the side that the cause lists.
+bool in_group(const Cause& cause, Member member);
 bool covers(const Cause& cause, Member x, Member y);
 /// The node itself, or a link that ends there.
 bool touches(const Cause& cause, Member node);

@@ -11,6 +11,7 @@
 #include "daemon/attribute/cover.h"
 #include "daemon/attribute/local_health.h"
 #include "daemon/attribute/observations.h"
+#include "daemon/attribute/partition.h"
 
 namespace collwatch::attribute {
 namespace {
@@ -70,6 +71,12 @@ bool link_settled(const Observations& seen, const Cause& cause,
     spoke.insert(word->observer);
     at_exchange = at_exchange || ran_into_silence(*word);
   }
+  const bool sized = std::any_of(words.begin(), words.end(), [](const FailingWord* word) {
+    return word->reason == Reason::size_blackhole;
+  });
+  // Each pair has its large payloads in rounds of its own: the other edges of both ends must have
+  // had theirs.
+  if (sized) return seen.round > first + kSizesInTurn;
   if (seen.round > first) return true;
   return spoke.size() == 2 && at_exchange && works_elsewhere(seen, cause.a, cause.b, first) &&
          works_elsewhere(seen, cause.b, cause.a, first);
@@ -92,10 +99,17 @@ bool node_settled(const Observations& seen, const Cause& cause,
   return !works_with_anybody(seen, cause.a, latest);
 }
 
+bool settled(const Observations& seen, const Cause& cause,
+             const std::vector<const FailingWord*>& words) {
+  if (cause.kind == Kind::partition) return partition_settled(seen, cause);
+  return is_link_kind(cause.kind) ? link_settled(seen, cause, words)
+                                  : node_settled(seen, cause, words);
+}
+
 /// Is it more than a moment's guess? Both ends of a link have worked elsewhere since, and nobody
 /// has found a node well since.
 bool confirmed(const Observations& seen, const Cause& cause, std::int64_t first) {
-  if (seen.expected <= 2) return true;
+  if (seen.expected <= 2 || cause.kind == Kind::partition) return true;
   if (is_link_kind(cause.kind)) {
     return works_elsewhere(seen, cause.a, cause.b, first + 1) &&
            works_elsewhere(seen, cause.b, cause.a, first + 1);
@@ -237,9 +251,7 @@ std::vector<Explanation> explain(const Evidence& evidence, const Parameters& par
   for (std::size_t i = 0; i < set.size(); ++i) {
     const Cause& cause = cover.candidates()[set[i]].cause;
     const auto words = owned_words(seen, cause);
-    const bool settled = is_link_kind(cause.kind) ? link_settled(seen, cause, words)
-                                                  : node_settled(seen, cause, words);
-    if (!settled || words.empty()) continue;
+    if (words.empty() || !settled(seen, cause, words)) continue;
     Explanation e = describe(seen, cover, cause, words);
     Cover::Set without = set;
     without.erase(without.begin() + static_cast<std::ptrdiff_t>(i));

@@ -11,6 +11,9 @@
 
 namespace collwatch::attribute {
 
+/// Rounds until every payload size had its turn on every pair (schedule/large_payload).
+inline constexpr int kSizesInTurn = 3;
+
 struct FailingWord {
   Member observer = 0;
   Member peer = 0;
@@ -52,8 +55,9 @@ struct Observations {
   std::uint32_t expected = 0;  ///< how many members take part
   Member self = 0;
   std::int64_t round = 0;
-  std::vector<PairView> pairs;  ///< those somebody has a word about
-  std::vector<bool> confirms;   ///< by member: it spoke after a failure of an edge of its own
+  std::vector<PairView> pairs;   ///< those somebody has a word about
+  std::vector<bool> takes_part;  ///< by member
+  std::vector<bool> confirms;    ///< by member: it spoke after a failure of an edge of its own
   bool any_failing = false;
 };
 

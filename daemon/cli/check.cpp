@@ -32,6 +32,14 @@ bool outlived_its_round(const StatusReply::Verdict& verdict, const StatusReply& 
   return std::chrono::duration<double>(now - *verdict.since) > round_age + std::chrono::seconds(1);
 }
 
+/// No edge works: because of this node, because of whoever is gone, or because it only begins.
+std::string why_blind(const StatusReply& status) {
+  if (const std::string own = own_trouble(status); !own.empty()) return own;
+  const std::string gone = members_in(status, {"left", "never_joined", "down"});
+  if (!gone.empty()) return gone + ": nobody else to judge by";
+  return "no edge works yet, nothing to judge by";
+}
+
 }  // namespace
 
 CheckResult check(const model::Result<StatusReply>& status, WallTime now) {
@@ -57,8 +65,10 @@ CheckResult check(const model::Result<StatusReply>& status, WallTime now) {
   }
   const bool any_ok = std::any_of(status->edges.begin(), status->edges.end(),
                                   [](const auto& edge) { return edge.outcome == "ok"; });
-  if (!status->edges.empty() && !any_ok) {
-    return result(Health::unknown, "no edge works yet, nothing to judge by");
+  if (!status->edges.empty() && !any_ok) return result(Health::unknown, why_blind(*status));
+  const std::string stale = members_in(*status, {"stale_view"});
+  if (!stale.empty()) {
+    return result(Health::warning, "member lists differ: " + stale);
   }
   return result(Health::ok, summary(*status));
 }

@@ -18,7 +18,8 @@ struct CheckResult {
   std::string line;  ///< at most 80 characters, no newline
 };
 
-/// Page: critical. Ticket, or a suspect older than a round: warning. No answer, or no edge that
+/// Page: critical. Ticket, a suspect older than a round, or members with another member list
+/// (stale_view: no group collectives with them): warning. No answer, or no edge that
 /// works and so nothing to judge by: unknown.
 CheckResult check(const model::Result<StatusReply>& status, WallTime now);
 

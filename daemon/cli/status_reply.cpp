@@ -67,6 +67,10 @@ StatusReply::Edge edge(const Json& json) {
   return edge;
 }
 
+StatusReply::Worker worker(const Json& json) {
+  return {text(json, "backend"), text(json, "state"), text(json, "text")};
+}
+
 StatusReply::Collective collective(const Json& json) {
   return {text(json, "backend"), text(json, "collective"), text(json, "outcome"),
           field<std::uint64_t>(json, "size_bytes").value_or(0),
@@ -99,6 +103,7 @@ StatusReply read(const Json& root) {
   reply.round_number = field<std::int64_t>(round, "number").value_or(0);
   reply.round_age_seconds = field<double>(round, "age_seconds").value_or(0);
   reply.local_health = field<int>(root, "local_health").value_or(0);
+  reply.workers = list(root, "workers", worker);
   reply.edges = list(root, "edges", edge);
   reply.collectives = list(root, "collectives", collective);
   reply.fingerprints = list(root, "fingerprints", fingerprint);

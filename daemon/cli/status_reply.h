@@ -29,6 +29,9 @@ struct StatusReply {
     bool heard = false;
     bool available = true;
   };
+  struct Worker {
+    std::string backend, state, text;
+  };
   struct Collective {
     std::string backend, collective, outcome;
     std::uint64_t size_bytes = 0;
@@ -49,6 +52,7 @@ struct StatusReply {
   std::int64_t round_number = 0;
   double round_age_seconds = 0;
   int local_health = 0;
+  std::vector<Worker> workers;  ///< of this node; older agents do not tell
   std::vector<Edge> edges;
   std::vector<Collective> collectives;
   std::vector<Fingerprint> fingerprints;

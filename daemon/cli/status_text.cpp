@@ -196,9 +196,32 @@ std::string age_text(double seconds) {
   return formatted("%.0f h", seconds / 3600);
 }
 
+std::string own_trouble(const StatusReply& status) {
+  std::string text;
+  for (const auto& worker : status.workers) {
+    if (worker.state == "running") continue;
+    text += (text.empty() ? "" : ", ") + std::string("this node's ") + worker.backend +
+            " worker is " + worker.state;
+    if (!worker.text.empty()) text += ": " + worker.text;
+  }
+  return text;
+}
+
+std::string members_in(const StatusReply& status, const std::vector<std::string>& states) {
+  std::string text;
+  for (const auto& member : status.members) {
+    const bool wanted = states.empty()
+                            ? member.state != "ok"
+                            : std::find(states.begin(), states.end(), member.state) != states.end();
+    if (wanted) text += (text.empty() ? "" : ", ") + member.name + " " + member.state;
+  }
+  return text;
+}
+
 std::string sentence(const StatusReply& status, WallTime now) {
-  if (!status.verdicts.empty()) {
-    std::string text;
+  const std::string own = own_trouble(status);
+  if (!status.verdicts.empty() || !own.empty()) {
+    std::string text = own;
     for (const auto& verdict : status.verdicts) {
       text += (text.empty() ? "" : "\n") + verdict_sentence(verdict, now);
     }
@@ -210,15 +233,9 @@ std::string sentence(const StatusReply& status, WallTime now) {
 std::string summary(const StatusReply& status) {
   const std::string round = ", round " + std::to_string(status.round_number) + ", " +
                             age_text(status.round_age_seconds) + " ago.";
-  std::string others;
-  std::size_t healthy = 0;
-  for (const auto& member : status.members) {
-    if (member.state == "ok") {
-      ++healthy;
-    } else {
-      others += (others.empty() ? "" : ", ") + member.name + " " + member.state;
-    }
-  }
+  const auto healthy = static_cast<std::size_t>(
+      std::count_if(status.members.begin(), status.members.end(),
+                    [](const auto& member) { return member.state == "ok"; }));
   const std::size_t all = status.members.size();
   const bool observed = std::any_of(status.edges.begin(), status.edges.end(),
                                     [](const auto& edge) { return edge.outcome.has_value(); });
@@ -226,14 +243,15 @@ std::string summary(const StatusReply& status) {
     return "No exchange yet with any of the " + std::to_string(all - 1) + " peers" + round;
   }
   if (healthy == all) return "All " + std::to_string(all) + " members healthy" + round;
-  return std::to_string(healthy) + " of " + std::to_string(all) + " members healthy (" + others +
-         ")" + round;
+  return std::to_string(healthy) + " of " + std::to_string(all) + " members healthy (" +
+         members_in(status) + ")" + round;
 }
 
 std::string status_text(const StatusReply& status, WallTime now, Colour colour) {
-  const Tone tone = status.verdicts.empty()                   ? Tone::plain
-                    : status.verdicts.front().state == "page" ? Tone::bad
-                                                              : Tone::doubtful;
+  const bool paged = !status.verdicts.empty() && status.verdicts.front().state == "page";
+  const Tone tone = paged || !own_trouble(status).empty() ? Tone::bad
+                    : status.verdicts.empty()             ? Tone::plain
+                                                          : Tone::doubtful;
   std::string text = painted(sentence(status, now), tone, colour) + "\n";
   text += peers_table(status, colour);
   text += collectives_table(status, colour);

@@ -24,6 +24,12 @@ std::string status_text(const StatusReply& status, WallTime now, Colour colour);
 /// "node n2 is down (host_stall)": who, in the words of the kind and reason.
 std::string accusation(const StatusReply::Verdict& verdict);
 
+/// "this node's gloo worker is absent: ...": why this node itself sees nothing; empty if it can.
+std::string own_trouble(const StatusReply& status);
+
+/// "n1 left, n2 stale_view": the members in any of `states`, or all that are not ok.
+std::string members_in(const StatusReply& status, const std::vector<std::string>& states = {});
+
 /// "0.4 s", "3 min"
 std::string age_text(double seconds);
 

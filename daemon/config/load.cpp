@@ -14,6 +14,7 @@
 #include "daemon/config/rules.h"
 #include "daemon/config/settings.h"
 #include "daemon/config/units.h"
+#include "daemon/config/writable.h"
 #include "daemon/config/yaml.h"
 
 extern char** environ;
@@ -40,6 +41,7 @@ class Loader {
     resolve_node(*host);
     read_members();
     read_token();
+    if (!sources_.running) check_events();
     check_rules({config_, *host,
                  [&](const std::string& key) { return settings_.find(key) != nullptr; },
                  [&](const std::string& key, const std::string& text) {
@@ -168,6 +170,13 @@ class Loader {
     take("rail", config_.labels.rail);
   }
 
+  /// Whether the event log could be opened and rotated here, without touching it.
+  void check_events() {
+    const std::string& path = config_.events.path;
+    if (path.empty()) return;
+    if (const std::string why = why_not_writable(path); !why.empty()) complain("events.path", why);
+  }
+
   void read_token() {
     const std::string& path = config_.peers.token_file;
     if (path.empty()) {
@@ -233,6 +242,10 @@ std::vector<std::string> needs_restart(const Config& old, const Config& now) {
   if (old.peers.listen != now.peers.listen) keys.emplace_back("peers.listen");
   // Rounds are numbered by the interval: all agents change it together, by a restart.
   if (old.edge.interval != now.edge.interval) keys.emplace_back("probes.edge.interval");
+  // Edges and names hold on to the addresses they were made with.
+  if (old.network.interface != now.network.interface) keys.emplace_back("network.interface");
+  if (old.network.family != now.network.family) keys.emplace_back("network.family");
+  if (old.network.address != now.network.address) keys.emplace_back("network.address");
   if (old.events.path != now.events.path || old.events.max_bytes != now.events.max_bytes) {
     keys.emplace_back("events");
   }

@@ -22,6 +22,9 @@ struct Sources {
   std::map<std::string, std::string> environment;
   std::map<std::string, std::string> flags;  ///< key -> value: "probes.edge.interval" -> "2s"
   std::optional<Host> host;                  ///< empty: this machine
+  /// A running agent's reload: what only a start can change (events.path) is not tried again, so
+  /// that a disk that went read-only does not keep a new member list out.
+  bool running = false;
 };
 
 /// Flag beats environment beats file beats default. The Error's text holds everything that is
@@ -35,7 +38,7 @@ model::Result<Config> load_text(const std::string& yaml, const Sources& sources)
 std::map<std::string, std::string> process_environment();
 
 /// What a running agent cannot take over from `now`: "listen", "peers.listen", "node",
-/// "probes.edge.interval", "events". Empty: a reload may apply all of it.
+/// "probes.edge.interval", "network.*", "events". Empty: a reload may apply all of it.
 std::vector<std::string> needs_restart(const Config& old, const Config& now);
 
 }  // namespace collwatch::config

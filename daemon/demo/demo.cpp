@@ -57,26 +57,27 @@ class Demo {
         faults_(std::move(faults)),
         lab_(std::move(lab)),
         injector_(*lab_),
-        watcher_(options.nodes, plan_faults(faults_, options.nodes)),
+        watcher_(lab_->room(), plan_faults(faults_, options.nodes)),
         done_(faults_.size(), Step::waiting),
         output_(make_output(options.json)) {
     scene_.watcher = &watcher_;
-    scene_.nodes = options.nodes;
+    scene_.nodes = lab_->room();
     scene_.where = lab_->fabric() != nullptr ? "in network namespaces" : "on loopback";
     scene_.duration = seconds(options.duration);
   }
 
   int run() {
+    if (auto ready = injector_.prepare(faults_); !ready) return refuse(ready.error().text);
     if (auto started = start_agents(); !started) return refuse(started.error().text);
     std::vector<Poller::Target> targets;
-    for (int node = 0; node < options_.nodes; ++node) {
+    for (int node = 0; node < lab_->room(); ++node) {
       targets.push_back({lab_->agent(node).status_url(), lab_->agent(node).place().netns});
     }
     Poller poller(std::move(targets), origin_);
     while (goes_on()) {
       sleep_a_tick();
       take(poller);
-      if (auto done = act(); !done) return refuse(done.error().text);
+      act();
       show();
     }
     return sum_up();
@@ -136,7 +137,7 @@ class Demo {
       if (!was_healthy && watcher_.healthy_since()) announce_health(sample.at);
       for (const Change& change : watcher_.take_changes()) say(change_note(change), change.at);
     }
-    for (int node = 0; node < options_.nodes; ++node) {
+    for (int node = 0; node < lab_->room(); ++node) {
       complain(node, poller.complaint(node));
       const std::string ended = lab_->agent(node).unexpected_end();
       if (ended.empty() || deaths_.contains(node)) continue;
@@ -160,7 +161,7 @@ class Demo {
   }
 
   /// Injects and repairs what is due.
-  Result<void> act() {
+  void act() {
     for (std::size_t i = 0; i < faults_.size(); ++i) {
       const Fault& fault = faults_[i];
       const auto base =
@@ -168,33 +169,38 @@ class Demo {
       if (!base) continue;
       const double start = fault.kind == FaultKind::absent ? 0 : *base + seconds(fault.start);
       if (done_[i] == Step::waiting && now() >= start) {
-        if (auto done = inject(i); !done) return done;
+        inject(i);
       }
       const bool due = fault.duration && now() >= start + seconds(*fault.duration);
       if (done_[i] != Step::injected || !due) continue;
       done_[i] = Step::repaired;
       watcher_.repaired(i, now());
       say(repaired_note(fault), now());
-      if (auto done = injector_.repair(fault); !done) return failed(fault, done.error());
+      if (auto done = injector_.repair(fault); !done) failed(i, done.error());
     }
     if (!settled_ && !faults_.empty() && watcher_.settled()) {
       settled_ = true;
       say(plain_note("settled", "every fault is over and cleared", Tone::good), now());
     }
-    return {};
   }
 
-  Result<void> inject(std::size_t i) {
+  void inject(std::size_t i) {
     const Fault& fault = faults_[i];
     done_[i] = Step::injected;
     watcher_.injected(i, now());
-    say(injected_note(fault), now());
-    if (auto done = injector_.inject(fault); !done) return failed(fault, done.error());
-    return {};
+    if (auto done = injector_.inject(fault); !done) {
+      done_[i] = Step::repaired;  // there is nothing to undo
+      return failed(i, done.error());
+    }
+    say(injected_note(fault), *watcher_.report().faults[i].injected_at);
   }
 
-  static Result<void> failed(const Fault& fault, const model::Error& error) {
-    return model::fail(model::wrap(error, "fault '" + fault.spec + "'"));
+  /// A fault that cannot be (a second one on a node that is dead already) is a result, not the end
+  /// of the demo: the others go on, and the summary says so.
+  void failed(std::size_t i, const model::Error& error) {
+    watcher_.failed(i, error.text);
+    say(plain_note("failed", faults_[i].spec + " was not possible: " + error.text, Tone::bad),
+        now());
   }
 
   void say(Note note, double at) {
@@ -246,11 +252,14 @@ int run(const Options& options) {
   if (options.nodes < 2 || options.nodes > kMaxNodes) {
     return refuse("--nodes must be 2 to " + std::to_string(kMaxNodes));
   }
-  if (options.base_port < 1 || options.base_port + 2 * options.nodes > 65535) {
-    return refuse("--base-port leaves no room for " + std::to_string(options.nodes) + " agents");
-  }
   auto faults = parse_faults(options.faults, options.nodes);
   if (!faults) return refuse(faults.error().text);
+  const int room = most_nodes(*faults, options.nodes);
+  if (options.base_port < 1 || options.base_port + 2 * room > 65535) {
+    return refuse("--base-port leaves no room for " + std::to_string(room) + " agents");
+  }
+  auto network = Network::parse(options.network);
+  if (!network) return refuse("--network: " + network.error().text);
   Ground ground{options.nodes, !options.loopback, options.duration};
   if (auto possible = check_ground(*faults, ground); !possible) {
     return refuse(possible.error().text);
@@ -258,6 +267,8 @@ int run(const Options& options) {
   const Interrupt interrupt;
   LabOptions lab_options;
   lab_options.nodes = options.nodes;
+  lab_options.room = room;
+  lab_options.network = *network;
   lab_options.loopback = options.loopback;
   lab_options.base_port = options.base_port;
   lab_options.bin_dir = options.bin_dir.empty() ? beside_this_program() : options.bin_dir;

@@ -40,11 +40,13 @@ struct Change {
 struct FaultOutcome {
   std::optional<double> injected_at, repaired_at;   ///< on the clock of the samples
   std::optional<double> suspect_after, page_after;  ///< seconds since the injection
+  std::optional<double> ticket_after;               ///< a ticket, or a page at once
   std::optional<double>
       clear_after;  ///< since the repair; of what mends itself, since the injection
   std::optional<VerdictView> verdict;  ///< as a majority of the unaffected agents last held it
   std::set<int> namers;                ///< unaffected agents that named it, rightly
   bool victim_said = false;            ///< one of Plan::at_victim
+  std::string failed;  ///< why it could not be injected or repaired; empty: it could
 };
 
 struct Report {
@@ -61,6 +63,8 @@ class Watcher {
 
   void injected(std::size_t fault, double at);
   void repaired(std::size_t fault, double at);
+  /// It could not be done ("n2's collwatchd is not running"): nothing is expected of it any more.
+  void failed(std::size_t fault, const std::string& why);
   void sample(const Sample& sample);
 
   /// The first moment at which every started agent saw every edge to a started peer ok.
@@ -73,7 +77,8 @@ class Watcher {
   bool absent(int agent) const { return absent_.contains(agent); }
   /// Changes since the last call, oldest first.
   std::vector<Change> take_changes();
-  /// Every fault that was to be repaired is, or mended itself, and nothing about it is held.
+  /// Every fault that was to be repaired is, or mended itself, every edge is ok again, and no agent
+  /// holds a verdict any more, the victims included.
   bool settled() const;
 
   Report report() const;

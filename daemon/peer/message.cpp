@@ -31,7 +31,8 @@ Json to_json(const Identity& from) {
               {"worker", model::name(from.worker)},
               {"worker_trouble", trouble},
               {"round_ms", from.round_ms},
-              {"wall_offset_ms", from.wall_offset_ms}};
+              {"wall_offset_ms", from.wall_offset_ms},
+              {"interval_ms", from.interval_ms}};
 }
 
 Identity identity_from(Fields& fields) {
@@ -49,6 +50,7 @@ Identity identity_from(Fields& fields) {
   }
   from.round_ms = fields.integer<std::int64_t>(fields.at("round_ms"));
   from.wall_offset_ms = fields.integer<std::int64_t>(fields.at("wall_offset_ms"));
+  from.interval_ms = fields.integer<std::int64_t>(fields.at("interval_ms"), 0);
   return from;
 }
 

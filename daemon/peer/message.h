@@ -39,7 +39,7 @@ inline constexpr std::size_t kMaxContextIdBytes = 192;
 inline constexpr std::size_t kMaxBlobBytes = 4096;
 inline constexpr std::size_t kMaxTextBytes = 512;  ///< sentences; longer ones are cut when encoded
 inline constexpr std::size_t kMaxGroupMembers = 64;
-inline constexpr std::size_t kMaxWitnessEdges = 24;
+inline constexpr std::size_t kMaxWitnessEdges = 22;
 
 using Blob = std::vector<char>;
 
@@ -58,6 +58,7 @@ struct Identity {
   std::optional<model::Reason> worker_trouble;
   std::int64_t round_ms = 0;        ///< its round clock now
   std::int64_t wall_offset_ms = 0;  ///< its wall clock minus its round clock
+  std::int64_t interval_ms = 0;     ///< of its rounds; 0: it did not say
 };
 
 /// "Are you there, and how is your worker?" Answered at once with an empty Reply.
@@ -104,12 +105,13 @@ struct Left {
 
 /// Why a meeting did not come about.
 enum class RefusalReason {
-  unknown_member,  ///< you are not in my member list
-  build_mismatch,  ///< our Gloo builds cannot share a context
-  no_worker,       ///< my worker is not running
-  superseded,      ///< a newer meeting of the same pair or group came in
-  timeout,         ///< the others' part did not come in time
-  duplicate_name,  ///< another live incarnation has your name
+  unknown_member,   ///< you are not in my member list
+  build_mismatch,   ///< our Gloo builds cannot share a context
+  config_mismatch,  ///< our rounds are not equally long
+  no_worker,        ///< my worker is not running
+  superseded,       ///< a newer meeting of the same pair or group came in
+  timeout,          ///< the others' part did not come in time
+  duplicate_name,   ///< another live incarnation has your name
   not_in_group,
   shutting_down
 };
@@ -171,7 +173,7 @@ namespace collwatch::model {
 template <>
 struct Names<peer::RefusalReason> {
   static constexpr auto value = std::to_array<std::string_view>(
-      {"unknown_member", "build_mismatch", "no_worker", "superseded", "timeout", "duplicate_name",
-       "not_in_group", "shutting_down"});
+      {"unknown_member", "build_mismatch", "config_mismatch", "no_worker", "superseded", "timeout",
+       "duplicate_name", "not_in_group", "shutting_down"});
 };
 }  // namespace collwatch::model

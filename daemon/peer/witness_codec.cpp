@@ -41,7 +41,9 @@ enum EdgePosition : std::size_t {
   kOkRounds,
   kInbound,
   kReason,
-  kHeardAgeMs
+  kHeardAgeMs,
+  kLateMs,
+  kLost
 };
 
 constexpr unsigned kCutOff = 1;
@@ -73,7 +75,7 @@ Json edge_to_json(const WitnessMessage::Edge& edge) {
   const attribute::EdgeWord& word = edge.word;
   return Json::array({edge.peer, index(word.state), index(word.outcome), word.round,
                       word.failing_since, word.failed_rounds, word.ok_rounds, index(word.inbound),
-                      reason_to_json(word.reason), edge.heard_age_ms});
+                      reason_to_json(word.reason), edge.heard_age_ms, word.late_ms, word.lost});
 }
 
 WitnessMessage::Edge edge_from_json(Fields& fields) {
@@ -90,6 +92,8 @@ WitnessMessage::Edge edge_from_json(Fields& fields) {
   word.inbound = fields.number(fields.at(kInbound), kHeards, Heard::unknown);
   word.reason = reason_from_json(fields, fields.at(kReason));
   edge.heard_age_ms = fields.integer<std::int64_t>(fields.at(kHeardAgeMs), -1);
+  word.late_ms = fields.integer<std::int16_t>(fields.at(kLateMs), 0);
+  word.lost = fields.integer<std::int8_t>(fields.at(kLost), -1);
   return edge;
 }
 

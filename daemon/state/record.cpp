@@ -81,6 +81,11 @@ bool is_node_fault(Kind kind) {
 std::string subject(const attribute::Cause& cause) {
   if (is_node_fault(cause.kind)) return "node " + std::to_string(cause.a);
   if (cause.kind == Kind::self) return "self " + std::to_string(cause.a);
+  if (cause.kind == Kind::partition) {
+    std::string side = "partition";
+    for (const attribute::Member m : cause.group) side += " " + std::to_string(m);
+    return side;
+  }
   const auto ends = std::minmax(cause.a, cause.b);
   return "link " + std::to_string(ends.first) + " " + std::to_string(ends.second);
 }
@@ -89,6 +94,7 @@ Fingerprint fingerprint_of(Kind kind, Reason reason, bool reason_known, Outcome 
   if (kind == Kind::self) return Fingerprint::gloo_collective_timeout;
   if (reason_known) {
     // Whoever closes first on a one-way path looks like a lost peer; the reason knows better.
+    if (reason == Reason::data_corruption) return Fingerprint::data_corruption;
     const bool lost =
         reason == Reason::agent_down || reason == Reason::refused || reason == Reason::worker_crash;
     return lost ? Fingerprint::gloo_peer_lost : Fingerprint::gloo_collective_timeout;

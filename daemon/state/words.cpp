@@ -3,12 +3,20 @@
 // See words.h.
 #include "daemon/state/words.h"
 
+#include <algorithm>
+
 namespace collwatch::state {
 
 using attribute::EdgeState;
 using attribute::EdgeWord;
 
 bool cause_covers(const attribute::Cause& cause, const EdgeKey& edge) {
+  if (cause.kind == model::Kind::partition) {
+    const auto listed = [&cause](attribute::Member m) {
+      return std::find(cause.group.begin(), cause.group.end(), m) != cause.group.end();
+    };
+    return listed(edge.first) != listed(edge.second);
+  }
   if (is_node_fault(cause.kind) || cause.kind == model::Kind::self) {
     return cause.a == edge.first || cause.a == edge.second;
   }

@@ -64,6 +64,14 @@ Json edge(const Edge& e) {
   return out;
 }
 
+Json worker(const Worker& w) {
+  Json out;
+  out["backend"] = w.backend;
+  out["state"] = word(w.state);
+  out["text"] = w.text;
+  return out;
+}
+
 Json collective(const CollectiveResult& c) {
   Json out;
   out["backend"] = c.backend;
@@ -140,6 +148,7 @@ std::string status_json(const Snapshot& s, double snapshot_age_seconds) {
   round["number"] = s.round_number;
   round["age_seconds"] = s.round_age_seconds + snapshot_age_seconds;
   out["local_health"] = s.local_health;
+  out["workers"] = list(s.workers, worker);
   out["edges"] = list(s.edges, edge);
   out["collectives"] = list(s.collectives, collective);
   out["fingerprints"] = list(s.fingerprints, fingerprint);

@@ -93,6 +93,7 @@ inline exporters::Snapshot sample_snapshot() {
   s.scheduling_delay_seconds = 0.015625;
   s.edges_unobserved_ratio = 0.25;
   s.clock_skew_seconds = -0.125;
+  s.workers = {{"gloo", WorkerState::running, ""}};
   s.edges = {{"node-b", Outcome::ok, 0.000244140625, {0.0, true, true}},
              {"node-c", Outcome::timeout, std::nullopt, {1.0, false, true}},
              {"node-d", std::nullopt, std::nullopt, {0.0, false, false}}};

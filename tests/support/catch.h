@@ -11,6 +11,8 @@ using Catch::Approx;
 #else
 #include <catch2/catch.hpp>
 namespace Catch::Matchers {
-inline auto ContainsSubstring(const std::string& part) { return Contains(part); }  // its name in 3
+inline auto ContainsSubstring(const std::string& part) {
+  return Contains(part);
+}  // its name in 3
 }  // namespace Catch::Matchers
 #endif

@@ -102,6 +102,7 @@ void World::exchange(Member a, Member b, std::int64_t round) {
   const bool good = !once && worker_runs(a) && worker_runs(b) && path(a, b) &&
                     !nodes_[a].refusing && !nodes_[b].refusing;
   const bool was_open = open_[{a, b}];
+  if (good && fails_by_content(a, b, round)) return;
   if (!good) {
     open_[{a, b}] = false;
     was_open ? fail_open_edge(a, b, round) : retry_edge(a, b, round);
@@ -122,6 +123,43 @@ void World::exchange(Member a, Member b, std::int64_t round) {
       if (alive(observer)) record_ok(observer, peer, round);
     });
   }
+}
+
+/// The path works but swallows what is large, or an end sends wrong bytes: true if that was this
+/// exchange's end. An edge that failed so opens again, and stays failing until the size has passed.
+bool World::fails_by_content(Member a, Member b, std::int64_t round) {
+  const auto tell = [this, round](Member observer, Member peer, Ms delay, Outcome outcome,
+                                  std::optional<Reason> reason) {
+    const Ms began = now_;
+    plan(now_ + delay, [=, this] {
+      if (!worker_runs(observer)) return;
+      if (reason) nodes_[observer].words[peer].reason = reason;
+      record_failure(observer, peer, round, outcome, began);
+    });
+  };
+  if (nodes_[a].corrupting || nodes_[b].corrupting) {
+    open_[{a, b}] = false;
+    const Member liar = nodes_[a].corrupting ? a : b;
+    const Member other = liar == a ? b : a;
+    tell(other, liar, 1, Outcome::data_corruption, Reason::data_corruption);
+    tell(liar, other, 2, Outcome::peer_lost, std::nullopt);
+    return true;
+  }
+  bool& again = failed_size_[{a, b}];
+  if (!nodes_[a].small_only && !nodes_[b].small_only) {
+    again = false;
+    return false;
+  }
+  if (!open_[{a, b}]) {
+    open_[{a, b}] = true;
+    return again;
+  }
+  if (!again && (round + a + b) % 3 == 0) return false;
+  again = true;
+  open_[{a, b}] = false;
+  tell(a, b, kTimeout + random(0, 20), Outcome::timeout, Reason::size_blackhole);
+  tell(b, a, kTimeout + random(0, 20), Outcome::timeout, Reason::size_blackhole);
+  return true;
 }
 
 /// Both ends wait in vain; where the first to give up can still reach the other, that one may see a

@@ -55,6 +55,9 @@ class World {
   void cut_egress(Member n, bool dead = true);
   void cut_ingress(Member n, bool dead = true);
   void cut_node(Member n, bool dead = true);
+  void cut_between(const std::vector<Member>& side, bool dead = true);  ///< it and all others
+  void swallow_large(Member n, bool swallowing = true);
+  void corrupt(Member n, bool corrupting = true);  ///< wrong bytes in whatever it sends
   void refuse(Member n, bool refusing = true);
   void kill(Member n);
   void start(Member n);  ///< after kill or leave
@@ -78,6 +81,8 @@ class World {
     bool daemon = true;
     bool frozen = false;
     bool refusing = false;
+    bool small_only = false;
+    bool corrupting = false;
     Worker worker = Worker::running;
     Ms worker_busy_until = 0;
     Ms skew = 0;
@@ -112,6 +117,7 @@ class World {
   void begin_round(std::int64_t round);
   void exchange(Member a, Member b, std::int64_t round);
   void fail_open_edge(Member a, Member b, std::int64_t round);
+  bool fails_by_content(Member a, Member b, std::int64_t round);
   void retry_edge(Member a, Member b, std::int64_t round);
   void lost_at_peers(Member n);
   void own_worker_failed(Member n, model::Outcome outcome);
@@ -131,6 +137,7 @@ class World {
   std::map<std::pair<Member, Member>, bool> open_;  ///< by ordered pair of ends
   std::map<std::pair<Member, Member>, bool> fail_next_;
   std::map<std::pair<Member, Member>, bool> missed_attempt_;
+  std::map<std::pair<Member, Member>, bool> failed_size_;  ///< is tried again first
   std::priority_queue<Planned, std::vector<Planned>, std::greater<>> queue_;
   std::mt19937 generator_;
   std::vector<Seen> seen_;

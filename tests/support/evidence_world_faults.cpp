@@ -43,6 +43,25 @@ void World::cut_node(Member n, bool dead) {
   cut_ingress(n, dead);
 }
 
+void World::cut_between(const std::vector<Member>& side, bool dead) {
+  const auto here = [&side](Member m) {
+    return std::find(side.begin(), side.end(), m) != side.end();
+  };
+  for (Member a = 0; a < options_.members; ++a) {
+    for (Member b = 0; b < a; ++b) {
+      if (here(a) != here(b)) cut_link(a, b, dead);
+    }
+  }
+}
+
+void World::swallow_large(Member n, bool swallowing) {
+  nodes_[n].small_only = swallowing;
+}
+
+void World::corrupt(Member n, bool corrupting) {
+  nodes_[n].corrupting = corrupting;
+}
+
 void World::refuse(Member n, bool refusing) {
   nodes_[n].refusing = refusing;
 }

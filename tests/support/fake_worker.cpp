@@ -4,34 +4,30 @@
 // real probe. The script is the arguments, a statement each (';' separates statements too), run in
 // order; when it ends, so does the worker, with code 0.
 //
-//   well behaved    hello | phase SCOPE PHASE | ack | report PEER OUTCOME | await TYPE | serve
+//   well behaved    hello [BUILD] | phase SCOPE PHASE | ack | report PEER OUTCOME |
+//                   await TYPE | serve
+//                   of the edge last spoken of: enter PHASE | prepared | edge OUTCOME [PHASE];
+//                   of all that are prepared: edges OUTCOME
 //   reactions       on TYPE[:N] STATEMENT [+ STATEMENT]...   done when serve or await receives that
-//                   packet (the Nth of it only); TYPE: start, round, stop, any
+//                   packet (the Nth of it only); TYPE: start, round, stop, edge_prepare,
+//                   edge_connect, edge_close, any
 //   wrong words     hello_wrong_version | garbage_packet | oversized_packet | empty_packet |
 //                   wrong_type | unknown_type | two_reports | clock_lie | flood_packets N
 //   wrong timing    hang | sleep MS | slow_ack MS | stop_self | ignore_sigterm | close_channel
 //   wrong output    print TEXT | flood_stdout N | flood_stdout forever
 //   wrong end       crash | abort | exit N | last_words TEXT
-//   wrong company   fork_children N (at most 64) | escape_child | leave_group | traced |
-//                   outlive_parent
+//   wrong company   fork_children N (at most 64) | fork_bomb | escape_child | leave_group |
+//                   traced | outlive_parent
 //   telling         show environment | descriptors | signals | group
-//
-// It arms its own death signal like a real worker, and so that no failing test leaves anything
-// behind, whatever it forks ends by itself after a minute.
-#include <dirent.h>
 #include <poll.h>
 #include <sys/prctl.h>
-#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <csignal>
 #include <cstdlib>
-#include <cstring>
-#include <ctime>
 #include <functional>
 #include <map>
 #include <string>
@@ -39,8 +35,7 @@
 
 #include "probes/wire/channel.h"
 #include "probes/wire/message.h"
-
-extern char** environ;
+#include "tests/support/fake_worker_deeds.h"
 
 namespace {
 
@@ -48,13 +43,7 @@ using collwatch::model::Outcome;
 using collwatch::model::Phase;
 namespace wire = collwatch::wire;
 
-constexpr int kMaxChildren = 64;
-constexpr unsigned kOrphanSeconds = 60;
-
-[[noreturn]] void usage(const std::string& what) {
-  dprintf(2, "fake_worker: cannot do '%s'\n", what.c_str());
-  _exit(64);
-}
+using namespace fake;
 
 std::string trim(const std::string& text) {
   const auto first = text.find_first_not_of(' ');
@@ -81,19 +70,6 @@ std::pair<std::string, std::string> cut(const std::string& statement) {
   return {statement.substr(0, space), trim(statement.substr(space))};
 }
 
-void write_all(const std::string& bytes) {
-  for (std::size_t done = 0; done < bytes.size();) {
-    const ssize_t n = write(1, bytes.data() + done, bytes.size() - done);
-    if (n <= 0) return;
-    done += static_cast<std::size_t>(n);
-  }
-}
-
-void sleep_ms(long ms) {
-  timespec left{ms / 1000, ms % 1000 * 1'000'000};
-  while (nanosleep(&left, &left) != 0) continue;
-}
-
 // --- words ----------------------------------------------------------------------------------
 
 void send_raw(const std::string& packet) {
@@ -103,8 +79,21 @@ void send_message(const wire::FromWorker& message) {
   send_raw(wire::encode(message));
 }
 
-void hello(int version) {
-  send_message(wire::Hello{version, "fake", "fake-1", static_cast<std::int64_t>(getpid())});
+void hello(int version, const std::string& build) {
+  send_message(wire::Hello{version, "fake", build.empty() ? "fake-1" : build,
+                           static_cast<std::int64_t>(getpid())});
+}
+
+Phase phase_of(const std::string& name) {
+  const auto phase = collwatch::model::parse<Phase>(name);
+  if (!phase) usage("phase " + name);
+  return *phase;
+}
+
+Outcome outcome_of(const std::string& name) {
+  const auto outcome = collwatch::model::parse<Outcome>(name);
+  if (!outcome) usage("outcome " + name);
+  return *outcome;
 }
 
 void report(const std::string& peer, const std::string& outcome, std::int64_t round) {
@@ -112,110 +101,8 @@ void report(const std::string& peer, const std::string& outcome, std::int64_t ro
   edge.peer = peer;
   edge.attempt = 1;
   edge.round = round;
-  const auto known = collwatch::model::parse<Outcome>(outcome);
-  if (!known) usage("report " + outcome);
-  edge.outcome = *known;
+  edge.outcome = outcome_of(outcome);
   send_message(edge);
-}
-
-void flood_stdout(const std::string& amount) {
-  const std::string chunk(4096, 'f');
-  if (amount == "forever") {
-    while (true) write_all(chunk);
-  }
-  for (long left = std::atol(amount.c_str()); left > 0; left -= 4096) {
-    write_all(chunk.substr(0, static_cast<std::size_t>(std::min(left, 4096L))));
-  }
-}
-
-// --- deeds ----------------------------------------------------------------------------------
-
-[[noreturn]] void hang() {
-  while (true) pause();
-}
-
-void child_body() {
-  alarm(kOrphanSeconds);
-  hang();
-}
-
-void fork_children(int wanted) {
-  for (int i = 0; i < std::min(wanted, kMaxChildren); ++i) {
-    const pid_t child = fork();
-    if (child == 0) child_body();
-    write_all("child " + std::to_string(child) + "\n");
-  }
-}
-
-/// Leaves the group and keeps the channel and the output open: out of the daemon's reach.
-void escape_child() {
-  const pid_t child = fork();
-  if (child == 0) {
-    setsid();
-    child_body();
-  }
-  write_all("child " + std::to_string(child) + "\n");
-}
-
-/// Joins the group of a child of its own: its old group is then empty.
-void leave_group() {
-  const pid_t child = fork();
-  if (child == 0) child_body();
-  if (setpgid(child, child) != 0 || setpgid(0, child) != 0) usage("leave_group");
-  write_all("child " + std::to_string(child) + "\n");
-}
-
-/// A debugger outside the group holds this process: killed, it stays a zombie that only the
-/// debugger may reap, as close as one gets to a child that is stuck in a driver.
-void traced() {
-  std::array<int, 2> ready{};
-  if (pipe(ready.data()) != 0) usage("traced");
-  const pid_t tracer = fork();
-  if (tracer == 0) {
-    setsid();
-    prctl(PR_SET_PDEATHSIG, 0);
-    char go = 0;
-    if (read(ready[0], &go, 1) != 1) _exit(1);  // until PR_SET_PTRACER names us
-    const bool attached = ptrace(PTRACE_SEIZE, getppid(), nullptr, nullptr) == 0;
-    write_all(attached ? "tracer " + std::to_string(getpid()) + "\n" : "no ptrace\n");
-    hello(wire::kProtocolVersion);
-    child_body();
-  }
-  prctl(PR_SET_PTRACER, tracer, 0, 0, 0);
-  if (write(ready[1], "g", 1) != 1) usage("traced");
-}
-
-[[noreturn]] void die_of(int signal) {
-  std::signal(signal, SIG_DFL);  // a sanitizer may have taken it
-  raise(signal);
-  _exit(70);
-}
-
-void show(const std::string& what) {
-  if (what == "environment") {
-    for (char** entry = environ; *entry != nullptr; ++entry) write_all(std::string(*entry) + "\n");
-  } else if (what == "descriptors") {
-    DIR* folder = opendir("/proc/self/fd");
-    while (const dirent* entry = readdir(folder)) {
-      std::array<char, 256> target{};
-      const std::string link = std::string("/proc/self/fd/") + entry->d_name;
-      if (entry->d_name[0] == '.' || std::atoi(entry->d_name) == dirfd(folder)) continue;
-      if (readlink(link.c_str(), target.data(), target.size() - 1) < 0) continue;
-      write_all(std::string("fd ") + entry->d_name + " " + target.data() + "\n");
-    }
-    closedir(folder);
-  } else if (what == "signals") {
-    FILE* status = fopen("/proc/self/status", "re");
-    std::array<char, 256> line{};
-    while (fgets(line.data(), line.size(), status) != nullptr) {
-      if (strncmp(line.data(), "Sig", 3) == 0) write_all(line.data());
-    }
-    fclose(status);
-  } else if (what == "group") {
-    write_all(getpgrp() == getpid() ? "leads its group\n" : "follows\n");
-  } else {
-    usage("show " + what);
-  }
 }
 
 // --- the script -----------------------------------------------------------------------------
@@ -235,11 +122,14 @@ class Script {
   void add_reaction(const std::string& text);
   std::string receive();
   void await(const std::string& type);
+  void edge(const std::string& peer, const std::string& outcome, const std::string& phase);
 
   std::map<std::string, std::function<void(const std::string&)>> verbs_;
   std::vector<Reaction> reactions_;
   std::map<std::string, int> received_;
   std::int64_t round_ = 0;
+  std::string peer_;                               ///< of the edge last spoken of
+  std::map<std::string, std::uint64_t> attempts_;  ///< by peer
 };
 
 Script::Script() {
@@ -247,14 +137,29 @@ Script::Script() {
     return [packet](const std::string&) { send_raw(packet); };
   };
   verbs_ = {
-      {"hello", [](const auto&) { hello(wire::kProtocolVersion); }},
-      {"hello_wrong_version", [](const auto&) { hello(wire::kProtocolVersion + 98); }},
+      {"hello", [](const auto& build) { hello(wire::kProtocolVersion, build); }},
+      {"hello_wrong_version", [](const auto&) { hello(wire::kProtocolVersion + 98, ""); }},
       {"phase",
        [](const auto& text) {
          const auto [scope, name] = cut(text);
-         const auto phase = collwatch::model::parse<Phase>(name);
-         if (!phase) usage("phase " + text);
-         send_message(wire::PhaseEntered{scope, *phase});
+         send_message(wire::PhaseEntered{scope, phase_of(name)});
+       }},
+      {"enter",
+       [this](const auto& name) {
+         send_message(wire::PhaseEntered{"edge:" + peer_, phase_of(name)});
+       }},
+      {"prepared",
+       [this](const auto&) {
+         send_message(wire::EdgePrepared{peer_, attempts_[peer_], wire::Blob(8, 'z')});
+       }},
+      {"edge",
+       [this](const auto& text) {
+         const auto [outcome, phase] = cut(text);
+         edge(peer_, outcome, phase.empty() ? "collective" : phase);
+       }},
+      {"edges",
+       [this](const auto& outcome) {
+         for (const auto& [peer, attempt] : attempts_) edge(peer, outcome, "collective");
        }},
       {"ack",
        [this](const auto&) {
@@ -295,6 +200,7 @@ Script::Script() {
       {"crash", [](const auto&) { die_of(SIGSEGV); }},
       {"abort", [](const auto&) { die_of(SIGABRT); }},
       {"exit", [](const auto& code) { _exit(std::atoi(code.c_str())); }},
+      {"fork_bomb", [](const auto&) { fork_bomb(); }},
       {"fork_children", [](const auto& count) { fork_children(std::atoi(count.c_str())); }},
       {"escape_child", [](const auto&) { escape_child(); }},
       {"leave_group", [](const auto&) { leave_group(); }},
@@ -305,6 +211,18 @@ Script::Script() {
       {"await", [this](const auto& type) { await(type); }},
       {"serve", [this](const auto&) { await("nothing, for ever"); }},
   };
+}
+
+/// One report about the edge's present attempt.
+void Script::edge(const std::string& peer, const std::string& outcome, const std::string& phase) {
+  wire::EdgeReport report;
+  report.peer = peer;
+  report.attempt = attempts_[peer];
+  report.round = phase == "connect" ? 0 : round_;
+  report.phase = phase_of(phase);
+  report.outcome = outcome_of(outcome);
+  report.round_trip_us = 100;
+  send_message(report);
 }
 
 void Script::run(const std::string& statement) {
@@ -338,6 +256,20 @@ std::string Script::receive() {
     round_ = round->number;
     return "round";
   }
+  if (const auto* prepare = std::get_if<wire::EdgePrepare>(&*message)) {
+    peer_ = prepare->peer;
+    attempts_[peer_] = prepare->attempt;
+    return "edge_prepare";
+  }
+  if (const auto* connect = std::get_if<wire::EdgeConnect>(&*message)) {
+    peer_ = connect->peer;
+    return "edge_connect";
+  }
+  if (const auto* close = std::get_if<wire::EdgeClose>(&*message)) {
+    if (close->peer.empty()) attempts_.clear();
+    attempts_.erase(close->peer);
+    return "edge_close";
+  }
   return "other";
 }
 
@@ -356,6 +288,10 @@ void Script::await(const std::string& type) {
 }
 
 }  // namespace
+
+void fake::say_hello() {
+  hello(wire::kProtocolVersion, "");
+}
 
 int main(int argc, char** argv) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);

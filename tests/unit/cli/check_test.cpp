@@ -99,6 +99,34 @@ TEST_CASE("who sees nothing says unknown, unless it has a verdict") {
   CHECK(checked(alone).health == Health::ok);
 }
 
+TEST_CASE("members with another list are a warning that names them") {
+  auto status = ring();
+  status.members[1].state = "stale_view";
+  status.members[2].state = "stale_view";
+  const auto result = checked(status);
+  CHECK(result.health == Health::warning);
+  CHECK(result.line == "COLLWATCH WARNING: member lists differ: n1 stale_view, n2 stale_view");
+}
+
+TEST_CASE("who sees nothing because everybody left says who left") {
+  auto pair = ring();
+  pair.members = {{"n0", "ok"}, {"n1", "left"}};
+  pair.edges.resize(1);
+  pair.edges[0].outcome = "peer_lost";
+  const auto result = checked(pair);
+  CHECK(result.health == Health::unknown);
+  CHECK(result.line == "COLLWATCH UNKNOWN: n1 left: nobody else to judge by");
+}
+
+TEST_CASE("who sees nothing because its own worker is missing says so first") {
+  auto status = ring();
+  for (auto& edge : status.edges) edge.outcome.reset();
+  status.workers = {{"gloo", "absent", "cannot start /x/collwatch-probe-gloo"}};
+  const auto result = checked(status);
+  CHECK(result.health == Health::unknown);
+  CHECK(result.line.find("this node's gloo worker is absent: cannot start") != std::string::npos);
+}
+
 TEST_CASE("no agent is unknown, however long the reason") {
   const std::string text = "no agent answers at http://node:9781: Connection | refused\n";
   const auto result = checked(model::fail(model::ErrorCode::io, text + text));

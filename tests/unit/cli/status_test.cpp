@@ -80,6 +80,18 @@ TEST_CASE("members that are not well are named even without a verdict") {
         "No exchange yet with any of the 3 peers, round 402, 0.5 s ago.");
 }
 
+TEST_CASE("a node without its own worker says so before anything else") {
+  use_utc();
+  auto s = quiet_snapshot();
+  s.workers = {{"gloo", model::WorkerState::absent, "cannot start /x/collwatch-probe-gloo"}};
+  const std::string own = "this node's gloo worker is absent: cannot start /x/collwatch-probe-gloo";
+  CHECK(cli::sentence(parsed(s), kNow) == own);
+  s.verdicts = {test::sample_node_verdict()};
+  CHECK(cli::sentence(parsed(s), kNow).find(own + "\nnode node-c is down") == 0);
+  s.workers[0].state = model::WorkerState::running;
+  CHECK(cli::sentence(parsed(s), kNow).find("node node-c is down") == 0);
+}
+
 TEST_CASE("each verdict is a sentence, the worst first") {
   use_utc();
   auto s = test::sample_snapshot();

@@ -230,13 +230,54 @@ TEST_CASE("a reload may change everything but ports, name, round length and even
   from.flags["probes.edge.timeout"] = "400ms";
   CHECK(config::needs_restart(old, config::load(from).value()).empty());
   from.flags["probes.edge.interval"] = "2s";
+  from.flags["network.interface"] = "lo";
+  from.flags["network.family"] = "ipv4";
+  from.flags["network.address"] = "127.0.0.1";
   from.flags["events.path"] = "/tmp/events.jsonl";
   from.flags["listen"] = "127.0.0.1:1";
   from.flags["peers.listen"] = "[::]:2";
   from.flags["node"] = "n2";
-  CHECK(
-      config::needs_restart(old, config::load(from).value()) ==
-      std::vector<std::string>{"node", "listen", "peers.listen", "probes.edge.interval", "events"});
+  CHECK(config::needs_restart(old, config::load(from).value()) ==
+        std::vector<std::string>{"node", "listen", "peers.listen", "probes.edge.interval",
+                                 "network.interface", "network.family", "network.address",
+                                 "events"});
+}
+
+TEST_CASE(
+    "an event log that could not be written is a config error at once, not at the first event") {
+  const Folder folder;
+  const auto said = [](const std::string& path, bool running = false) {
+    auto from = sources();
+    from.flags = {{"membership.static", "n1,n2"},
+                  {"node", "n1"},
+                  {"peers.insecure", "true"},
+                  {"events.path", path}};
+    from.running = running;
+    const auto config = config::load(from);
+    return config ? std::string("ok") : config.error().text;
+  };
+  const std::string base = folder.path();
+  CHECK(said(base + "/events.jsonl") == "ok");
+  CHECK(access((base + "/events.jsonl").c_str(), F_OK) != 0);  // looked at, not made
+  CHECK(said("/dev/null") == "ok");
+  CHECK(said(base + "/nowhere/events.jsonl") ==
+        "--events.path: no folder " + base + "/nowhere/: No such file or directory");
+  CHECK(said(base) == "--events.path: " + base + ": not a regular file");
+  const std::string file = folder.write("a_file", "");
+  CHECK(said(file + "/events.jsonl") == "--events.path: no folder " + file + "/: Not a directory");
+  CHECK(said(base + "/nowhere/events.jsonl", true) == "ok");  // a reload does not ask again
+
+  const uid_t us = geteuid();
+  chmod(base.c_str(), 0555);
+  if (us == 0) REQUIRE(seteuid(65534) == 0);  // root may write everywhere
+  const std::string no_folder = said(base + "/events.jsonl");
+  const std::string no_file = said(file);
+  if (us == 0) REQUIRE(seteuid(us) == 0);
+  chmod(base.c_str(), 0700);
+  CHECK(no_folder == "--events.path: cannot create files in " + base + "/: Permission denied");
+  CHECK(no_file ==
+        (us == 0 ? "--events.path: cannot write to " + file + ": Permission denied"
+                 : "--events.path: cannot create files in " + base + "/: Permission denied"));
 }
 
 TEST_CASE("flags are keys with values, one way or the other") {

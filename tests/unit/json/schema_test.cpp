@@ -106,6 +106,7 @@ TEST_CASE("the words in the schemas are the vocabulary") {
   CHECK(fingerprint["id"]["not"]["const"] == "none");
   CHECK(fingerprint["source"]["enum"] == json(words<model::Source>()));
   CHECK(defs["member"]["properties"]["state"]["enum"] == json(words<model::MemberState>()));
+  CHECK(defs["worker"]["properties"]["state"]["enum"] == json(words<model::WorkerState>()));
   CHECK(defs["collective"]["properties"]["outcome"]["enum"] == json(words<model::Outcome>()));
   CHECK(defs["collective"]["properties"]["collective"]["enum"] == json(words<model::Collective>()));
 }

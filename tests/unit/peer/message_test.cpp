@@ -80,6 +80,7 @@ TEST_CASE("the fields of an identity and of a body arrive as they were sent") {
   CHECK(request.from.worker_trouble == sent.worker_trouble);
   CHECK(request.from.round_ms == sent.round_ms);
   CHECK(request.from.wall_offset_ms == sent.wall_offset_ms);
+  CHECK(request.from.interval_ms == sent.interval_ms);
   CHECK(std::get<peer::MeetPair>(request.body).blob == peer::Blob{'\0', 'x', '\xff'});
   const auto fixed = std::get<peer::GroupFixed>(
       peer::decode_reply(peer::encode(all_replies().at("group_fixed")))->body);
@@ -109,6 +110,8 @@ TEST_CASE("the fields of a witness message arrive as they were sent") {
   REQUIRE(got.edges.size() == 2);
   CHECK(got.edges[1].peer == peer::name_hash("node-c"));
   CHECK(got.edges[1].heard_age_ms == 900);
+  CHECK(got.edges[1].word.late_ms == 80);
+  CHECK(got.edges[1].word.lost == 4);
   const attribute::EdgeWord& word = got.edges[1].word;
   CHECK(word.state == attribute::EdgeState::failing);
   CHECK(word.outcome == model::Outcome::peer_lost);

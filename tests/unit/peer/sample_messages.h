@@ -27,6 +27,7 @@ inline peer::Identity identity(const std::string& name = "node-a") {
   from.worker_trouble = model::Reason::worker_crash;
   from.round_ms = 1'700'000'000'123;
   from.wall_offset_ms = -3600;
+  from.interval_ms = 1000;
   return from;
 }
 
@@ -57,6 +58,8 @@ inline peer::WitnessMessage::Edge edge(const std::string& peer_name) {
   edge.word.inbound = attribute::Heard::silent;
   edge.word.reason = model::Reason::host_stall;
   edge.heard_age_ms = 900;
+  edge.word.late_ms = 80;
+  edge.word.lost = 4;
   return edge;
 }
 
@@ -101,6 +104,8 @@ inline peer::WitnessMessage widest_witness(std::size_t edges) {
   widest.word.failed_rounds = widest.word.ok_rounds = std::numeric_limits<std::int32_t>::max();
   widest.word.reason = model::Reason::store_down;
   widest.heard_age_ms = std::numeric_limits<std::int64_t>::max();
+  widest.word.late_ms = std::numeric_limits<std::int16_t>::max();
+  widest.word.lost = 40;
   message.edges.assign(edges, widest);
   return message;
 }

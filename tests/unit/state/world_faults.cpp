@@ -77,6 +77,19 @@ Fault make_node_fault(const std::string& kind, Member n, const WorldOptions& opt
     f.fingerprint = Fingerprint::gloo_peer_lost;
     f.start = [n](World& w) { w.refuse(n); };
     f.mend = [n](World& w) { w.refuse(n, false); };
+  } else if (kind == "mtu") {
+    f.reasons = {Reason::size_blackhole};
+    f.start = [n](World& w) { w.swallow_large(n); };
+    f.mend = [n](World& w) { w.swallow_large(n, false); };
+    if (two) as_link_of_two(f);
+    f.suspect_by = 5000;
+    f.page_by = 7000;
+  } else if (kind == "corrupt") {
+    f.reasons = {Reason::data_corruption};
+    f.fingerprint = Fingerprint::data_corruption;
+    f.start = [n](World& w) { w.corrupt(n); };
+    f.mend = [n](World& w) { w.corrupt(n, false); };
+    if (two) as_link_of_two(f);
   } else if (kind == "restart") {
     f.verdict = false;
     f.start = [n](World& w) {
@@ -117,7 +130,7 @@ void judge_expected(const World& world, Member agent, Ms onset, const Fault& f,
     if (s.agent != agent || s.at < onset) continue;
     for (const exporters::Verdict& v : s.verdicts) {
       if (f.entities.count(v.entity) == 0) continue;
-      if (s.at <= onset + 6000) latest = &v;
+      if (s.at <= onset + std::max<Ms>(6000, f.page_by)) latest = &v;
       if (f.kinds.count(v.kind) == 0) continue;
       if (suspected < 0) suspected = s.at - onset;
       if (paged < 0 && v.state == VerdictState::page) paged = s.at - onset;
@@ -165,11 +178,24 @@ Fault make_fault(const std::string& kind, Member a, Member b, const WorldOptions
   return f;
 }
 
+Fault make_partition(const std::vector<Member>& minority) {
+  Fault f;
+  std::string side;
+  for (const Member m : minority) side += (side.empty() ? "n" : ",n") + std::to_string(m);
+  f.spec = "partition:" + side;
+  f.kinds = {Kind::partition};
+  f.entities = {side};
+  f.reasons = {Reason::unreachable};
+  f.start = [minority](World& w) { w.cut_between(minority); };
+  f.mend = [minority](World& w) { w.cut_between(minority, false); };
+  return f;
+}
+
 std::vector<Fault> all_faults(const WorldOptions& options) {
   std::vector<Fault> faults;
   const auto n = options.members;
   for (const char* kind : {"kill", "killworker", "stopworker", "stop", "drop", "egress", "ingress",
-                           "refuse", "restart"}) {
+                           "refuse", "mtu", "corrupt", "restart"}) {
     for (Member m = 0; m < n; ++m) faults.push_back(make_fault(kind, m, m, options));
   }
   for (Member a = 0; a < n; ++a) {

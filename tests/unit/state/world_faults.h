@@ -32,6 +32,9 @@ struct Fault {
 std::vector<Fault> all_faults(const WorldOptions& options);
 Fault make_fault(const std::string& kind, Member a, Member b, const WorldOptions& options);
 
+/// The members of `minority` (sorted, the side without n0 if halves) cut off from all others.
+Fault make_partition(const std::vector<Member>& minority);
+
 /// What is wrong with what `agent` said about these faults, all begun at `onset`; one line each.
 std::vector<std::string> complaints(const World& world, Member agent, Ms onset,
                                     const std::vector<Fault>& faults);
