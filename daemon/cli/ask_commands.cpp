@@ -1,29 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // `status` and `check`: the two that ask an agent.
-#include <unistd.h>
-
-#include <cstdlib>
 #include <iostream>
-#include <string_view>
 
 #include "daemon/cli/agent_url.h"
 #include "daemon/cli/commands.h"
 #include "daemon/cli/status_text.h"
+#include "daemon/cli/terminal.h"
 
 namespace collwatch::cli {
 namespace {
 
 constexpr const char* kStatusPath = "/api/v1/status";
-
-/// Colour only where a person looks, and where they have not said otherwise (no-color.org).
-Colour colour_of_stdout() {
-  const char* const no_colour = std::getenv("NO_COLOR");
-  const char* const terminal = std::getenv("TERM");
-  const bool unwanted = no_colour != nullptr && *no_colour != '\0';
-  const bool dumb = terminal != nullptr && std::string_view(terminal) == "dumb";
-  return isatty(STDOUT_FILENO) == 1 && !unwanted && !dumb ? Colour::yes : Colour::no;
-}
 
 }  // namespace
 

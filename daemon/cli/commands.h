@@ -26,6 +26,15 @@ struct CheckOptions {
 };
 int run_check(const CheckOptions& options);
 
+enum class DiagnoseFormat { text, json, markdown };
+
+struct DiagnoseOptions {
+  std::vector<std::string> inputs;  ///< files, folders, "-"; none is standard input
+  DiagnoseFormat format = DiagnoseFormat::text;
+  bool redact = false;
+};
+int run_diagnose(const DiagnoseOptions& options);
+
 int run_config_check(const std::string& file, const std::vector<std::string>& key_flags);
 int run_config_print(const std::string& file, const std::vector<std::string>& key_flags);
 

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdlib>
 #include <iostream>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -21,8 +22,8 @@ namespace {
 using namespace collwatch;
 
 /// Commands that later versions have; said as such rather than as a spelling error.
-constexpr std::array<const char*, 6> kLater = {"top",     "preflight", "diagnose",
-                                               "explain", "inspect",   "simulate"};
+constexpr std::array<const char*, 5> kLater = {"top", "preflight", "explain", "inspect",
+                                               "simulate"};
 
 struct Arguments {
   std::string url;
@@ -33,6 +34,8 @@ struct Arguments {
   std::string demo_duration = "60s";
   cli::InitOptions init;
   demo::Options demo;
+  cli::DiagnoseOptions diagnose;
+  std::string diagnose_agent;
 };
 
 std::string default_url() {
@@ -94,6 +97,28 @@ void add_demo_command(CLI::App& app, Arguments& arguments) {
       ->capture_default_str();
 }
 
+void add_diagnose_command(CLI::App& app, Arguments& arguments) {
+  CLI::App* diagnose = app.add_subcommand(
+      "diagnose",
+      "Which rank broke the run, why, what to do: from its logs, nothing leaves the machine");
+  diagnose
+      ->add_option(
+          "FILE", arguments.diagnose.inputs,
+          "Logs of one rank, of all, of the launcher, of the kernel: files (also .gz, .zst), "
+          "folders, - for standard input")
+      ->type_name("FILE|DIR|-");
+  static const std::map<std::string, cli::DiagnoseFormat> formats = {
+      {"text", cli::DiagnoseFormat::text},
+      {"json", cli::DiagnoseFormat::json},
+      {"markdown", cli::DiagnoseFormat::markdown}};
+  diagnose->add_option("--format", arguments.diagnose.format, "text, json or markdown")
+      ->transform(CLI::CheckedTransformer(formats))
+      ->default_str("text");
+  diagnose->add_option("--agent", arguments.diagnose_agent, "Not in this version");
+  diagnose->add_flag("--redact", arguments.diagnose.redact,
+                     "Stand-ins for hosts, users, folders and addresses");
+}
+
 int usage_error(const std::string& text, int code) {
   std::cerr << "collwatch: " << text << "\n";
   return code;
@@ -126,6 +151,12 @@ int dispatch(CLI::App& app, Arguments& arguments) {
         {arguments.url, arguments.npd ? cli::CheckStyle::npd : cli::CheckStyle::nagios});
   }
   if (given("demo")) return run_demo(arguments);
+  if (given("diagnose")) {
+    if (!arguments.diagnose_agent.empty()) {
+      return usage_error("diagnose --agent: not in this version", cli::kUsageError);
+    }
+    return cli::run_diagnose(arguments.diagnose);
+  }
   CLI::App* config = app.get_subcommand("config");
   if (config->got_subcommand("init")) return cli::run_config_init(arguments.init);
   const bool print = config->got_subcommand("print");
@@ -166,6 +197,7 @@ int main(int argc, char** argv) {
   add_agent_commands(app, arguments);
   add_config_commands(app, arguments);
   add_demo_command(app, arguments);
+  add_diagnose_command(app, arguments);
   app.add_subcommand("version", "This program's version");
   if (argc > 1 && argv[1][0] != '-') {
     const std::string problem = unknown_command(app, argv[1]);

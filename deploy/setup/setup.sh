@@ -37,6 +37,9 @@ header|tl/expected.hpp|libexpected-dev|results without exceptions
 header|microhttpd.h|libmicrohttpd-dev|HTTP server
 header|curl/curl.h|libcurl4-openssl-dev|HTTP client
 header|openssl/evp.h|libssl-dev|message authentication
+header|re2/re2.h|libre2-dev|patterns of the catalogue
+header|zlib.h|zlib1g-dev|compressed logs
+header|zstd.h|libzstd-dev|compressed logs
 '
 readonly test_features='
 header|catch2/catch_test_macros.hpp,catch2/catch.hpp|catch2|unit tests (Catch2 2 or 3)

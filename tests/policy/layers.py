@@ -26,11 +26,14 @@ LIBRARIES = {
     "curl/": ("daemon/http_client/",),
     "openssl/": ("daemon/peer/",),
     "yaml-cpp/": ("daemon/config/",),
+    "re2/": ("daemon/catalogue/", "daemon/match/"),
+    "zlib.h": ("daemon/logs/",),
+    "zstd.h": ("daemon/logs/",),
     "CLI/": ("daemon/cli/",),
     "spdlog/": ("daemon/agent/", "daemon/main.cpp"),
     "fmt/": ("daemon/agent/", "daemon/main.cpp"),
     "nlohmann/": ("probes/wire/", "exporters/json/", "exporters/jsonl/", "daemon/peer/",
-                  "daemon/cli/", "daemon/demo/"),
+                  "daemon/cli/", "daemon/demo/", "daemon/diagnose/"),
 }
 
 # Headers of the system that are not plain C++ names: these prefixes and names.

@@ -17,7 +17,10 @@ ORDINARY_PARENTS = {"/", "/tmp", "/var/tmp", "/home", "/root", "/opt", "/src", "
 GOOD_HOSTS = re.compile(r"^(localhost|127\.|\[::1\]|0\.0\.0\.0|10\.|192\.168\.|"
                         r"([a-z0-9-]+\.)*example(\.(com|org|net))?|[a-z][a-z0-9-]*(:|/|$)|"
                         r"(www\.)?(apache\.org|w3\.org|json-schema\.org|github\.com|prometheus\.io|"
-                        r"man7\.org|semver\.org|keepachangelog\.com)|\W)")
+                        r"man7\.org|semver\.org|keepachangelog\.com)|"
+                        # Official documentation that the catalogue refers to.
+                        r"(docs\.)?(pytorch\.org|nvidia\.com|kernel\.org|ray\.io)/|slurm\.schedmd\.com/|"
+                        r"kubernetes\.io/docs/|\W)")
 
 
 def comment_marks(path, text):

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A fingerprints file to the changes it asks for, strictly: an unknown key is a sentence that would
+// silently not be shown, a wrong pattern one that would silently not match. Pure; the schema is
+// docs/schema/fingerprints-file.md.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "daemon/catalogue/catalogue.h"
+
+namespace collwatch::catalogue {
+
+/// What a file says about one fingerprint: of `entry` only what is in `given` counts.
+struct Change {
+  Entry entry;
+  std::vector<std::string> given;  ///< keys
+};
+
+/// Every problem at once, each with file, line and key.
+model::Result<std::vector<Change>> read_changes(const std::string& yaml, const std::string& name);
+
+}  // namespace collwatch::catalogue

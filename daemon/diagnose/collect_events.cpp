@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// From lines to events: fields by the grammar, meaning by the catalogue, exceptions, exits.
+#include <algorithm>
+#include <cstdlib>
+
+#include "daemon/diagnose/collector.h"
+#include "daemon/diagnose/numbers.h"
+
+namespace collwatch::diagnose {
+namespace {
+
+constexpr std::size_t kMostEvents = 20000;  ///< of one file
+constexpr int kMostPerPattern = 200;        ///< of one writer
+
+int signal_number(const std::string& name) {
+  struct Name {
+    std::string_view word;
+    int number;
+  };
+  static constexpr Name kNames[] = {{"Killed", 9},    {"SIGKILL", 9},  {"Aborted", 6},
+                                    {"SIGABRT", 6},   {"SIGSEGV", 11}, {"Segmentation fault", 11},
+                                    {"Bus error", 7}, {"SIGBUS", 7},   {"Terminated", 15},
+                                    {"SIGTERM", 15},  {"SIGINT", 2},   {"Out Of Memory", 9},
+                                    {"SIGILL", 4},    {"SIGFPE", 8}};
+  for (const Name& one : kNames) {
+    if (one.word == name) return one.number;
+  }
+  return 0;
+}
+
+std::optional<int> integer(const Event& event, const std::string& field) {
+  const std::string* const text = event.field(field);
+  if (text == nullptr || text->empty() || text->size() > 9) return std::nullopt;
+  return std::atoi(text->c_str());
+}
+
+/// Exceptions that only pass on what a child process, or a user, did.
+bool is_wrapper(std::string_view name) {
+  for (const std::string_view one :
+       {"ChildFailedError", "SignalException", "CalledProcessError", "ProcessExitedException",
+        "ProcessRaisedException", "RayTaskError", "ActorDiedError", "WorkerCrashedError",
+        "RayActorError", "BrokenProcessPool", "SystemExit", "EngineDeadError"}) {
+    if (name == one) return true;
+  }
+  return false;
+}
+
+/// Failures of the transport that the catalogue has no text for: they tell of a peer, not of
+/// oneself.
+bool is_transport(std::string_view name, std::string_view text) {
+  if (name == "DistNetworkError" || name == "DistStoreError" || name == "DistBackendError" ||
+      name == "DistError")
+    return true;
+  for (const std::string_view end : {": Broken pipe", ": Connection reset by peer",
+                                     ": Connection refused", ": Connection timed out"}) {
+    if (text.size() >= end.size() && text.substr(text.size() - end.size()) == end) return true;
+  }
+  return false;
+}
+
+/// What a process says whose partner went away; no fault of its own.
+bool is_echo(std::string_view name) {
+  for (const std::string_view one : {"ConnectionResetError", "BrokenPipeError", "EOFError",
+                                     "ConnectionAbortedError", "IncompleteReadError"}) {
+    if (name == one) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+/// The grammar's part: marks act at once, fields are collected.
+bool Collector::rules(const std::vector<int>& expressions, std::string_view text, Event& event,
+                      Open& open) {
+  std::vector<match::Field> fields;
+  bool is_structure = false;
+  for (const int expression : expressions) {
+    const Rule* const found = patterns_.rule(expression);
+    if (found == nullptr) continue;
+    fields.clear();
+    if (!patterns_.matcher().fields(expression, text, fields)) continue;
+    Event marked;
+    Event& into = found->mark == Mark::fields ? event : marked;
+    if (&into == &marked) {
+      marked.place = event.place;
+      marked.who = event.who;
+      marked.text = logs::printable(text);
+    }
+    for (auto& [name, value] : fields) into.fields.try_emplace(name, std::move(value));
+    if (found->mark != Mark::fields) {
+      rule(*found, marked, open);
+      if (found->mark == Mark::abort) event.is_exception = true;
+      // A launcher's word about others is judged as an exit, not as its writer's own failure.
+      const bool is_about_others = found->mark == Mark::exited ||
+                                   found->mark == Mark::report_exit ||
+                                   found->mark == Mark::terminated || found->mark == Mark::restart;
+      if (is_about_others) event.is_strong = false;
+      is_structure = is_structure || found->mark != Mark::world;
+    }
+  }
+  return is_structure;
+}
+
+void Collector::rule(const Rule& found, Event& event, Open& open) {
+  switch (found.mark) {
+    case Mark::traceback:
+    case Mark::frame:
+      if (open.traceback.is_open()) break;
+      open.traceback.begin();
+      ++open_tracebacks_;
+      break;
+    case Mark::chained:
+      open.traceback.chain();
+      break;
+    case Mark::spawned:
+      spawned_ = integer(event, "local_rank");
+      break;
+    case Mark::report_host:
+      report_.host = *event.field("host");
+      break;
+    case Mark::report_rank:
+      report_.rank = integer(event, "rank");
+      report_.local_rank = integer(event, "local_rank");
+      break;
+    case Mark::report_exit:
+      report_.place = event.place;
+      report_.code = integer(event, "code").value_or(0);
+      report_.pid = integer(event, "pid");
+      report_.text = event.text;
+      facts_.exits.push_back(std::exchange(report_, Exit{}));
+      break;
+    case Mark::exited:
+      exited(event);
+      break;
+    case Mark::restart:
+      facts_.restarts.push_back(event.place);
+      break;
+    case Mark::terminated:
+      if (const auto pid = integer(event, "pid")) facts_.terminated.push_back(*pid);
+      break;
+    case Mark::world:
+      facts_.world = std::max(facts_.world.value_or(0), integer(event, "expected").value_or(0));
+      break;
+    case Mark::abort:
+    case Mark::fields:
+      break;
+  }
+}
+
+void Collector::exited(Event& event) {
+  Exit exit;
+  exit.place = event.place;
+  exit.text = event.text;
+  exit.rank = integer(event, "rank");
+  exit.local_rank = integer(event, "local_rank");
+  if (const auto pid = integer(event, "pid")) exit.pid = *pid;
+  if (const std::string* host = event.field("host")) exit.host = *host;
+  exit.code = integer(event, "code").value_or(0);
+  if (const auto signal = integer(event, "signal")) exit.code = -*signal;
+  if (const std::string* end = event.field("end")) exit.code = -signal_number(*end);
+  if (exit.code > 128 && exit.code < 160) exit.code = 128 - exit.code;
+  const std::string* const tasks = event.field("tasks");
+  if (tasks == nullptr) {
+    facts_.exits.push_back(exit);
+    return;
+  }
+  for (const int task : number_list(*tasks)) {
+    exit.rank = task;
+    facts_.exits.push_back(exit);
+  }
+}
+
+/// The catalogue's part: of several patterns the catalogue says which one speaks.
+void Collector::catalogued(const std::vector<int>& expressions, std::string_view raw,
+                           std::string_view text, Event& event) {
+  int best = -1;
+  for (const int expression : expressions) {
+    if (patterns_.pattern(expression) == nullptr) continue;
+    if (best >= 0 && !patterns_.before(expression, best)) continue;
+    // Some patterns hold part of a prefix, others are anchored behind it.
+    if (patterns_.matcher().matches(expression, raw) ||
+        patterns_.matcher().matches(expression, text)) {
+      best = expression;
+    }
+  }
+  if (best < 0) return;
+  const catalogue::Pattern& pattern = *patterns_.pattern(best);
+  std::vector<match::Field> fields;
+  if (!patterns_.matcher().fields(best, raw, fields))
+    patterns_.matcher().fields(best, text, fields);
+  for (auto& [name, value] : fields) event.fields.try_emplace(name, std::move(value));
+  event.pattern = pattern.id;
+  event.fingerprint = pattern.fingerprint;
+  event.role = pattern.role;
+  event.is_fallback = pattern.fallback;
+}
+
+void Collector::exception(std::string_view text, Event& event, Open& open) {
+  event.text = logs::printable(text);
+  event.op = open.traceback.op();
+  event.code = open.traceback.code();
+  event.is_chained = open.traceback.is_chained();
+  event.is_exception = true;
+  event.is_strong = true;
+  if (spawned_) {
+    event.who.local_rank = spawned_;
+    spawned_.reset();
+  }
+  const std::string_view name = exception_class(text);
+  if (event.pattern.empty() || event.is_fallback) {
+    event.pattern = "python-exception";
+    event.is_fallback = true;
+    event.fingerprint = model::Fingerprint::worker_exit;
+    event.role = is_echo(name) ? catalogue::Role::collateral : catalogue::Role::initiating;
+    if (is_transport(name, text)) {
+      event.role = catalogue::Role::collateral;
+      event.fingerprint = model::Fingerprint::store_unreachable;
+    }
+    if (name == "KeyboardInterrupt") event.fingerprint = model::Fingerprint::job_cancelled;
+    if (is_wrapper(name)) {
+      event.pattern = "wrapper";
+      event.role = catalogue::Role::benign;
+    }
+  }
+  keep(std::move(event), open);
+}
+
+void Collector::keep(Event event, Open& open) {
+  const std::string pattern = event.pattern.empty() ? "fields" : event.pattern;
+  const auto [seen, is_new] = open.seen.try_emplace(pattern + "\n" + event.text, -1);
+  if (!is_new && seen->second >= 0) {
+    ++facts_.events[static_cast<std::size_t>(seen->second)].times;
+    return;
+  }
+  int& count = open.seen.try_emplace(pattern, 0).first->second;
+  if (++count > kMostPerPattern || facts_.events.size() >= kMostEvents) {
+    open.seen.erase(pattern + "\n" + event.text);
+    return;
+  }
+  seen->second = static_cast<int>(facts_.events.size());
+  if (event.role != catalogue::Role::benign && event.is_strong && !event.pattern.empty()) {
+    open.last_event = seen->second;
+    facts_.writers[open.writer].after_failure = 0;
+  }
+  facts_.events.push_back(std::move(event));
+}
+
+}  // namespace collwatch::diagnose

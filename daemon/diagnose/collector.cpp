@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// From blocks to lines: which lines are looked at, and whose they are.
+#include "daemon/diagnose/collector.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace collwatch::diagnose {
+namespace {
+
+constexpr long kLookAtAll = 8L << 20;        ///< bytes of a file of which every line is looked at
+constexpr std::size_t kBlockTail = 16384;    ///< bytes at the end of each block, likewise
+constexpr long kSample = 64;                 ///< of the rest, one line in so many
+constexpr std::size_t kLongestLine = 16384;  ///< what is longer is looked at up to here
+constexpr std::size_t kMostWriters = 4096;
+constexpr std::size_t kMostOpenings = 64;
+
+/// Of a line that is too long, what a pattern may have found in it.
+std::string_view shorten(std::string_view text, std::size_t around) {
+  if (text.size() <= kLongestLine) return text;
+  const std::size_t start = around > kLongestLine / 2 ? around - kLongestLine / 2 : 0;
+  return text.substr(start, kLongestLine);
+}
+
+std::string key_of(const logs::Who& who) {
+  if (who.is_kernel) return "kernel";
+  if (who.rank) return "r" + std::to_string(*who.rank);
+  if (who.local_rank) return "l" + std::to_string(*who.local_rank);
+  if (who.pid) return "p" + std::to_string(*who.pid) + "@" + who.host;
+  if (who.label) return "n" + std::to_string(*who.label);
+  if (who.group_rank && who.is_native) return "g" + std::to_string(*who.group_rank);
+  return "";
+}
+
+/// The first letters of a line, digits left out.
+std::string opening(std::string_view text) {
+  std::string letters;
+  for (const char c : text) {
+    if (letters.size() == 8) break;
+    if (c < '0' || c > '9') letters += c;
+  }
+  return letters;
+}
+
+}  // namespace
+
+Collector::Collector(const Patterns& patterns, int file, logs::Source source)
+    : patterns_(patterns), file_(file) {
+  facts_.source = std::move(source);
+}
+
+void Collector::add(const logs::Block& block) {
+  Candidates found;
+  patterns_.matcher().candidates(block.text, found);
+  std::size_t next = 0;
+  long number = block.first_line;
+  const std::string_view text = block.text;
+  for (std::size_t start = 0; start < text.size();) {
+    const void* const newline = std::memchr(text.data() + start, '\n', text.size() - start);
+    const std::size_t end =
+        newline == nullptr
+            ? text.size()
+            : static_cast<std::size_t>(static_cast<const char*>(newline) - text.data());
+    std::size_t upto = next;
+    while (upto < found.size() && found[upto].at < end) ++upto;
+    const bool look = upto != next || facts_.bytes + static_cast<long>(start) < kLookAtAll ||
+                      open_tracebacks_ > 0 || text.size() - start < kBlockTail ||
+                      number % kSample == 0 || !patterns_.matcher().unfiltered().empty();
+    if (look) physical_line(text.substr(start, end - start), number, found, next, upto, start);
+    next = upto;
+    start = end + 1;
+    if (newline != nullptr) ++number;
+  }
+  facts_.bytes += static_cast<long>(text.size());
+  facts_.lines = number - 1 + (block.ends_line || text.empty() ? 0 : 1);
+}
+
+/// A line may hold many: progress bars overwrite themselves with carriage returns.
+void Collector::physical_line(std::string_view line_text, long number, const Candidates& found,
+                              std::size_t from, std::size_t to, std::size_t offset) {
+  std::vector<int> expressions;
+  for (std::size_t start = 0; start <= line_text.size();) {
+    const std::size_t end = std::min(line_text.find('\r', start), line_text.size());
+    expressions = patterns_.matcher().unfiltered();
+    std::size_t around = 0;
+    while (from < to && found[from].at - offset < end) {
+      around = found[from].at - offset - std::min(start, found[from].at - offset);
+      if (std::find(expressions.begin(), expressions.end(), found[from].expression) ==
+          expressions.end()) {
+        expressions.push_back(found[from].expression);
+      }
+      ++from;
+    }
+    const bool is_last = end == line_text.size();
+    // Of a bar's many states only those that say something, and the last.
+    if (!expressions.empty() || is_last) {
+      line(shorten(line_text.substr(start, end - start), around), number, expressions);
+    }
+    start = end + 1;
+  }
+}
+
+Collector::Open& Collector::open_of(const logs::Who& who) {
+  std::string key = key_of(who);
+  if (key.empty()) {
+    key = sticky_;
+  } else if (!who.is_kernel) {
+    sticky_ = key;
+  }
+  if (open_.size() >= kMostWriters && open_.count(key) == 0) key = "";
+  const auto [it, is_new] = open_.try_emplace(key);
+  if (is_new) {
+    it->second.writer = facts_.writers.size();
+    facts_.writers.emplace_back();
+  }
+  Writer& writer = facts_.writers[it->second.writer];
+  if (who.rank) writer.rank = who.rank;
+  if (who.local_rank) writer.local_rank = who.local_rank;
+  if (who.label) writer.label = who.label;
+  if (who.group_rank && who.is_native) writer.group_rank = who.group_rank;
+  if (who.pid) writer.pid = who.pid;
+  if (!who.host.empty()) writer.host = who.host;
+  writer.is_kernel = who.is_kernel;
+  return it->second;
+}
+
+void Collector::line(std::string_view raw, long number, const std::vector<int>& expressions) {
+  logs::Who who;
+  std::string_view text = logs::peel(raw, who);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\r' || text.back() == '\0')) {
+    text.remove_suffix(1);
+  }
+  Event event;
+  event.place = {file_, number};
+  if (who.world) facts_.world = std::max(facts_.world.value_or(0), *who.world);
+  const bool named = !key_of(who).empty();
+  Open& open = open_of(who);
+  event.rank_is_guess = !named && !sticky_.empty();
+  event.writer = static_cast<int>(open.writer);
+  event.is_strong = who.severity != 'W' && who.severity != 'I';
+  event.who = std::move(who);
+  Writer& writer = facts_.writers[open.writer];
+  ++writer.lines;
+  writer.last = event.place;
+  if (text.empty()) return;
+  if (open.traceback.is_open()) {
+    const auto part = open.traceback.add(text);
+    if (!open.traceback.is_open()) --open_tracebacks_;
+    if (part == Tracebacks::Part::body) return;
+    if (part == Tracebacks::Part::exception) {
+      rules(expressions, text, event, open);
+      catalogued(expressions, raw, text, event);
+      exception(text, event, open);
+      return;
+    }
+  }
+  event.text = logs::printable(text);
+  const bool is_structure = rules(expressions, text, event, open);
+  catalogued(expressions, raw, text, event);
+  if (event.pattern.empty() && event.fields.empty()) {
+    if (!is_structure) ordinary(text, event.place, open);
+  } else {
+    keep(std::move(event), open);
+  }
+}
+
+void Collector::ordinary(std::string_view text, Place place, Open& open) {
+  Writer& writer = facts_.writers[open.writer];
+  // Native stacks and indented text belong to what came before them.
+  for (const std::string_view start :
+       {" ", "\t", "frame #", "Exception raised from", "<omitting", "---", "==="}) {
+    if (text.substr(0, start.size()) == start) return;
+  }
+  if (open.last_event >= 0) {
+    // The body of a long message is no sign of life; lines like those before the error are.
+    if (writer.openings.count(opening(text)) != 0) ++writer.after_failure;
+    return;
+  }
+  if (writer.openings.size() < kMostOpenings) writer.openings.insert(opening(text));
+  writer.last_ordinary = place;
+  writer.last_text = logs::printable(text, 200);
+}
+
+FileFacts Collector::finish() {
+  for (const Writer& writer : facts_.writers)
+    facts_.is_kernel_log = facts_.is_kernel_log || writer.is_kernel;
+  return std::move(facts_);
+}
+
+}  // namespace collwatch::diagnose

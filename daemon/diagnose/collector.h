@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reads one file from front to back and keeps what matters: FileFacts. Small files are looked at
+// line by line; of large ones every line that a pattern may match, and of the rest as many as are
+// needed to know who writes there and what they wrote last. Memory does not grow with the file.
+// Used by diagnose(); one Collector for each file.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "daemon/diagnose/facts.h"
+#include "daemon/diagnose/patterns.h"
+#include "daemon/diagnose/tracebacks.h"
+#include "daemon/logs/line_blocks.h"
+
+namespace collwatch::diagnose {
+
+class Collector {
+ public:
+  /// `file` is the index that places carry.
+  Collector(const Patterns& patterns, int file, logs::Source source);
+
+  /// One block of whole lines.
+  void add(const logs::Block& block);
+
+  FileFacts finish();
+
+ private:
+  struct Open {  ///< what is going on with one writer
+    std::size_t writer = 0;
+    Tracebacks traceback;
+    int last_event = -1;
+    std::map<std::string, int> seen;  ///< text of an event -> its index: repeats are counted
+  };
+  using Candidates = std::vector<match::Candidate>;
+
+  void physical_line(std::string_view line, long number, const Candidates& found, std::size_t from,
+                     std::size_t to, std::size_t offset);
+  void line(std::string_view text, long number, const std::vector<int>& expressions);
+  /// Whether the line is structure: part of a report, of a traceback, of an abort.
+  bool rules(const std::vector<int>& expressions, std::string_view text, Event& event, Open& open);
+  void catalogued(const std::vector<int>& expressions, std::string_view raw, std::string_view text,
+                  Event& event);
+  void rule(const Rule& rule, Event& event, Open& open);
+  void exited(Event& event);
+  void keep(Event event, Open& open);
+  void exception(std::string_view text, Event& event, Open& open);
+  void ordinary(std::string_view text, Place place, Open& open);
+  Open& open_of(const logs::Who& who);
+
+  const Patterns& patterns_;
+  int file_;
+  FileFacts facts_;
+  std::map<std::string, Open> open_;
+  std::string sticky_;  ///< key of the writer that spoke last under its own name
+  Exit report_;         ///< elastic's table is read row by row
+  std::optional<int> spawned_;
+  int open_tracebacks_ = 0;
+  long peeled_bytes_ = 0;
+};
+
+}  // namespace collwatch::diagnose

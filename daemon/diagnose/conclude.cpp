@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Putting the diagnosis together.
+#include "daemon/diagnose/conclude.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <set>
+
+#include "daemon/diagnose/judgement.h"
+#include "daemon/diagnose/numbers.h"
+
+namespace collwatch::diagnose {
+namespace {
+
+using catalogue::Role;
+using model::Fingerprint;
+
+constexpr std::size_t kMostFindings = 60;
+
+/// Gloo prints its ports with the two bytes exchanged.
+std::string real_port(const std::string& printed) {
+  const long port = std::strtol(printed.c_str(), nullptr, 10);
+  if (port <= 0 || port > 65535) return printed;
+  return std::to_string(((port & 0xff) << 8) | (port >> 8));
+}
+
+std::map<std::string, std::string> public_fields(const Event& event) {
+  std::map<std::string, std::string> fields;
+  for (const auto& [name, value] : event.fields) {
+    if (name != "peer_ip" && name != "peer_port") fields[name] = value;
+  }
+  const std::string* const ip = event.field("peer_ip");
+  if (ip != nullptr) {
+    const std::string* const port = event.field("peer_port");
+    const bool is_v6 = ip->find(':') != std::string::npos;
+    std::string peer = is_v6 ? "[" + *ip + "]" : *ip;
+    if (port != nullptr) peer += ":" + real_port(*port);
+    fields["peer"] = peer;
+  }
+  if (!event.op.empty()) fields.try_emplace("op", event.op == "backward" ? "all_reduce" : event.op);
+  if (!event.code.empty()) fields.try_emplace("code", event.code);
+  return fields;
+}
+
+std::optional<std::string> time_of(const Event& event) {
+  const std::string& time = event.who.time;
+  const bool whole = time.size() >= 20 && time[4] == '-' && time[10] == 'T';
+  const bool zoned =
+      whole && (time.back() == 'Z' || time.find_first_of("+-", 19) != std::string::npos);
+  return zoned ? std::optional<std::string>(time) : std::nullopt;
+}
+
+Finding finding_of(const Job& job, const Event& event) {
+  Finding finding;
+  finding.fingerprint = event.fingerprint;
+  finding.role = event.role;
+  finding.rank = event.rank;
+  if (!event.who.host.empty()) finding.host = event.who.host;
+  finding.file = job.file(event.place).source.name;
+  finding.line = event.place.line;
+  finding.time = time_of(event);
+  finding.text = event.text;
+  finding.fields = public_fields(event);
+  if (!finding.time && !event.who.time.empty()) finding.fields["time_as_written"] = event.who.time;
+  return finding;
+}
+
+/// What the verdict rests on first, then the first failure of each rank, then the rest.
+std::vector<Finding> findings_of(const Job& job, const std::optional<Judgement>& judgement) {
+  std::vector<const Event*> order;
+  const auto add = [&](const Event* event) {
+    if (event == nullptr || event->pattern.empty() || event->pattern == "wrapper") return;
+    if (std::find(order.begin(), order.end(), event) == order.end()) order.push_back(event);
+  };
+  if (judgement) {
+    add(judgement->event);
+    for (const auto& [rank, story] : job.ranks) {
+      if (order.size() < kMostFindings) add(story.first);
+    }
+    for (const Event* event : job.all) {
+      if (order.size() >= kMostFindings) break;
+      if (event->is_strong) add(event);
+    }
+  }
+  std::vector<Finding> findings;
+  for (const Event* event : order) findings.push_back(finding_of(job, *event));
+  return findings;
+}
+
+std::string state_of(const RankStory& story, bool failed) {
+  if (story.first != nullptr) {
+    if (story.first->role == Role::initiating) return "failed";
+    return story.first->role == Role::collateral ? "lost_peer" : "failed_waiting";
+  }
+  if (story.exit != nullptr && story.exit->code < 0 && story.exit->code != -15) return "killed";
+  if (!story.has_log) return "no_log";
+  return failed ? "silent" : "ok";
+}
+
+std::vector<RankEnd> ends_of(const Job& job, bool failed) {
+  std::vector<RankEnd> ends;
+  for (const auto& [rank, story] : job.ranks) {
+    RankEnd end;
+    end.rank = rank;
+    end.state = state_of(story, failed);
+    if (story.last.line > 0) end.last_line = story.last.line;
+    ends.push_back(end);
+  }
+  return ends;
+}
+
+std::optional<Initiating> initiating_of(const Job& job, const Judgement& judgement) {
+  if (!judgement.rank && judgement.host.empty()) return std::nullopt;
+  Initiating who;
+  who.rank = judgement.rank;
+  who.group_rank = judgement.group_rank;
+  if (!judgement.host.empty()) who.host = judgement.host;
+  Place place = judgement.place;
+  const auto it = judgement.rank ? job.ranks.find(*judgement.rank) : job.ranks.end();
+  if (it != job.ranks.end()) {
+    const RankStory& story = it->second;
+    if (!who.host && !story.host.empty()) who.host = story.host;
+    who.local_rank = story.local_rank;
+    who.pid = story.pid;
+    // Where the evidence is somebody else's, its own last line is where to look.
+    const bool is_own = judgement.event != nullptr && judgement.event->rank == judgement.rank;
+    if (!is_own && story.has_log) place = story.last;
+    if (!is_own && !story.has_log && judgement.event != nullptr) place = {};
+  }
+  if (place.file >= 0) {
+    who.file = job.file(place).source.name;
+    who.line = place.line;
+  }
+  return who;
+}
+
+std::map<std::string, std::string> values_of(const Judgement& judgement,
+                                             const std::optional<Initiating>& who) {
+  std::map<std::string, std::string> values;
+  if (judgement.event != nullptr) {
+    for (const auto& [name, value] : public_fields(*judgement.event)) values[name] = value;
+  }
+  values.erase("rank");
+  if (who) {
+    if (who->rank) values["rank"] = std::to_string(*who->rank);
+    if (who->host) values["host"] = *who->host;
+    if (who->file) values["file"] = *who->file;
+    if (who->pid) values["pid"] = std::to_string(*who->pid);
+  }
+  return values;
+}
+
+/// What to do first: fetch what is missing, or look where the verdict points.
+std::string next_action(const Judgement& judgement, const Verdict& verdict) {
+  if (verdict.initiating && verdict.initiating->file &&
+      judgement.confidence != model::Confidence::low) {
+    std::string action = "Look at " + *verdict.initiating->file;
+    if (verdict.initiating->line) action += ":" + std::to_string(*verdict.initiating->line);
+    if (verdict.initiating->rank)
+      action += " (rank " + std::to_string(*verdict.initiating->rank) + ")";
+    if (!judgement.missing.empty()) action += "; then get " + judgement.missing.front();
+    return action + ".";
+  }
+  if (!judgement.missing.empty())
+    return "Get " + judgement.missing.front() +
+           " and run collwatch diagnose on everything together.";
+  return "Read the evidence below, then apply the fix.";
+}
+
+}  // namespace
+
+std::string fill(const std::string& text, const std::map<std::string, std::string>& values) {
+  struct Word {
+    const char* name;
+    const char* unknown;
+  };
+  static constexpr std::array<Word, 8> kWords = {{{"rank", "RANK"},
+                                                  {"host", "HOST"},
+                                                  {"interface", "INTERFACE"},
+                                                  {"op", "the collective"},
+                                                  {"peer", "PEER"},
+                                                  {"group", "GROUP"},
+                                                  {"file", "the log"},
+                                                  {"pid", "PID"}}};
+  std::string out = text;
+  for (const Word& word : kWords) {
+    const std::string placeholder = std::string("{") + word.name + "}";
+    const auto it = values.find(word.name);
+    const std::string value = it == values.end() ? word.unknown : it->second;
+    for (std::size_t at = out.find(placeholder); at != std::string::npos;
+         at = out.find(placeholder, at + value.size())) {
+      out.replace(at, placeholder.size(), value);
+    }
+  }
+  return out;
+}
+
+Diagnosis conclude(const Job& job, const catalogue::Catalogue& catalogue) {
+  Diagnosis diagnosis;
+  for (const FileFacts& file : job.files) {
+    ++diagnosis.scanned.files;
+    diagnosis.scanned.bytes += file.bytes;
+  }
+  const std::optional<Judgement> judgement = judge(job);
+  diagnosis.findings = findings_of(job, judgement);
+  diagnosis.ranks = ends_of(job, judgement.has_value());
+  Verdict& verdict = diagnosis.verdict;
+  if (!judgement) {
+    verdict.root_cause = "nothing in these logs says that the job failed";
+    verdict.next_action =
+        "If the job did fail, add the logs of all ranks, the launcher's and the hosts' kernel "
+        "logs.";
+    return diagnosis;
+  }
+  verdict.fingerprint = judgement->fingerprint;
+  verdict.confidence = judgement->confidence;
+  verdict.initiating = initiating_of(job, *judgement);
+  verdict.root_cause = judgement->cause;
+  verdict.why = judgement->why;
+  verdict.missing_evidence = judgement->missing;
+  verdict.next_action = next_action(*judgement, verdict);
+  for (const auto& [rank, story] : job.ranks) {
+    const bool initiating = judgement->rank && *judgement->rank == rank;
+    const bool echoes = story.first != nullptr && story.first->role != Role::initiating;
+    if (!initiating && echoes) verdict.collateral_ranks.push_back(rank);
+  }
+  if (const catalogue::Entry* entry = catalogue.find(verdict.fingerprint)) {
+    const auto values = values_of(*judgement, verdict.initiating);
+    verdict.fix = fill(entry->fix, values);
+    verdict.verify = fill(entry->verify, values);
+    diagnosis.related = entry->related;
+  }
+  return diagnosis;
+}
+
+}  // namespace collwatch::diagnose

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The engine from end to end: sources in, diagnosis out. A pure library: it reads what it is given
+// and nothing else. Used by `collwatch diagnose`, by the daemon, by POST /api/v1/diagnose.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "daemon/catalogue/catalogue.h"
+#include "daemon/diagnose/diagnosis.h"
+#include "daemon/diagnose/facts.h"
+#include "daemon/diagnose/patterns.h"
+#include "daemon/logs/bytes.h"
+
+namespace collwatch::diagnose {
+
+/// Compiled once, used for any number of diagnoses; not changed by them.
+class Engine {
+ public:
+  static model::Result<Engine> build(catalogue::Catalogue catalogue);
+
+  /// Called now and then with the bytes read so far.
+  using Progress = std::function<void(long bytes)>;
+
+  /// Reads all sources. An unreadable one is an error.
+  model::Result<Diagnosis> run(std::vector<logs::Source> sources,
+                               const Progress& progress = nullptr) const;
+
+  /// The same over text that is already here, under the given name.
+  model::Result<Diagnosis> run_text(const std::string& text, const std::string& name) const;
+
+  const catalogue::Catalogue& catalogue() const { return catalogue_; }
+  const Patterns& patterns() const { return patterns_; }
+
+ private:
+  model::Result<FileFacts> read(const logs::Source& source, std::unique_ptr<logs::Bytes> bytes,
+                                int file, long before, const Progress& progress) const;
+  Diagnosis conclude(std::vector<FileFacts> files) const;
+
+  catalogue::Catalogue catalogue_;
+  Patterns patterns_;
+};
+
+}  // namespace collwatch::diagnose

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The result of reading logs, as design 2.5 has it: the verdict, the findings that it rests on, how
+// each rank ended. Plain values; json.cpp, text.cpp and markdown.cpp print them.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "daemon/catalogue/catalogue.h"
+#include "probes/model/vocabulary.h"
+
+namespace collwatch::diagnose {
+
+struct Initiating {
+  std::optional<int> rank;
+  std::optional<int> group_rank;
+  std::optional<std::string> host;
+  std::optional<int> local_rank;
+  std::optional<long> pid;
+  std::optional<std::string> file;
+  std::optional<long> line;
+};
+
+struct Verdict {
+  model::Fingerprint fingerprint = model::Fingerprint::none;
+  model::Confidence confidence = model::Confidence::high;
+  std::optional<Initiating> initiating;
+  std::vector<int> collateral_ranks;
+  std::string root_cause;
+  std::vector<std::string> why;
+  std::string next_action;
+  std::vector<std::string> missing_evidence;
+  std::string fix;
+  std::string verify;
+};
+
+struct Finding {
+  model::Fingerprint fingerprint = model::Fingerprint::none;
+  catalogue::Role role = catalogue::Role::context;
+  std::optional<int> rank;
+  std::optional<std::string> host;
+  std::string file;
+  long line = 0;
+  std::optional<std::string> time;
+  std::string text;
+  std::map<std::string, std::string> fields;
+};
+
+struct RankEnd {
+  int rank = 0;
+  std::string state;  ///< failed, failed_waiting, lost_peer, killed, silent, no_log, ok
+  std::optional<long> last_line;
+};
+
+struct Scanned {
+  long files = 0;
+  long bytes = 0;
+  double seconds = 0;
+};
+
+struct Diagnosis {
+  Verdict verdict;
+  std::vector<Finding> findings;
+  std::vector<RankEnd> ranks;
+  std::vector<model::Fingerprint> related;
+  Scanned scanned;
+};
+
+}  // namespace collwatch::diagnose

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The same failure, collected in other ways: files in another order, merged into one, with the
+// prefixes of several launchers. The verdict must be the same.
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <random>
+#include <sstream>
+
+#include "tests/support/catch.h"
+#include "tests/unit/diagnose/cases.h"
+
+using namespace collwatch;
+using namespace collwatch::diagnose;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The files of a case that are one rank's, and the others.
+struct Split {
+  std::map<int, std::string> ranks;
+  std::vector<std::string> others;
+};
+
+std::vector<std::string> files_of(const Case& one) {
+  std::vector<std::string> files;
+  for (const auto& entry : fs::recursive_directory_iterator(one.logs)) {
+    if (entry.is_regular_file()) files.push_back(entry.path().string());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+Split split(const Case& one) {
+  Split parts;
+  for (const std::string& file : files_of(one)) {
+    const auto hint = logs::hint_from_path(file);
+    if (hint.rank) {
+      parts.ranks[*hint.rank] = read_file(file);
+    } else {
+      parts.others.push_back(file);
+    }
+  }
+  return parts;
+}
+
+std::string prefixed(const std::string& text, const std::string& prefix) {
+  std::istringstream lines(text);
+  std::string out;
+  std::string line;
+  while (std::getline(lines, line)) out += prefix + line + "\n";
+  return out;
+}
+
+/// The ranks' lines in turns, as a launcher that reads several pipes would write them.
+std::string interleaved(const std::map<int, std::string>& ranks,
+                        const std::function<std::string(int)>& prefix) {
+  std::map<int, std::istringstream> streams;
+  for (const auto& [rank, text] : ranks) streams.emplace(rank, text);
+  std::string out;
+  for (bool more = true; more;) {
+    more = false;
+    for (auto& [rank, stream] : streams) {
+      std::string line;
+      for (int count = 0; count < 3 && std::getline(stream, line); ++count) {
+        out += prefix(rank) + line + "\n";
+        more = true;
+      }
+    }
+  }
+  return out;
+}
+
+std::vector<std::string> with(std::vector<std::string> others, const std::string& file) {
+  others.push_back(file);
+  return others;
+}
+
+}  // namespace
+
+TEST_CASE("the order of the files does not matter") {
+  std::mt19937 random(7);
+  for (const Case& one : cases()) {
+    INFO(one.name);
+    std::vector<std::string> files = files_of(one);
+    const auto expected = essence(diagnose_paths(files));
+    for (int round = 0; round < 3; ++round) {
+      std::shuffle(files.begin(), files.end(), random);
+      CHECK(essence(diagnose_paths(files)) == expected);
+    }
+  }
+}
+
+TEST_CASE("one merged log gives the verdict of the ranks' own logs") {
+  const TemporaryFolder folder;
+  const std::map<std::string, std::function<std::string(int)>> launchers = {
+      {"rank tags", [](int rank) { return "[rank" + std::to_string(rank) + "]: "; }},
+      {"torchrun --tee", [](int rank) { return "[default" + std::to_string(rank) + "]:"; }},
+      {"srun --label", [](int rank) { return std::to_string(rank) + ": "; }},
+      {"mpirun --tag-output",
+       [](int rank) { return "[1," + std::to_string(rank) + "]<stderr>:"; }}};
+  for (const Case& one : cases()) {
+    const Split parts = split(one);
+    if (parts.ranks.size() < 2) continue;
+    const auto expected = essence(diagnose_paths({one.logs.string()}));
+    std::string plain;
+    for (const auto& [rank, text] : parts.ranks) plain += text;
+    INFO(one.name << ", one after another, no prefixes");
+    // Of this one only the file's name tells the rank: it calls itself rank 3 of 3.
+    const bool needs_names = one.name == "torch-1.13.1-rank_out_of_range";
+    if (!needs_names)
+      CHECK(essence(diagnose_paths(with(parts.others, folder.write("job.txt", plain)))) ==
+            expected);
+    for (const auto& [launcher, prefix] : launchers) {
+      INFO(one.name << ", " << launcher);
+      std::string merged;
+      for (const auto& [rank, text] : parts.ranks) merged += prefixed(text, prefix(rank));
+      CHECK(essence(diagnose_paths(with(parts.others, folder.write("job.txt", merged)))) ==
+            expected);
+      const std::string turns = interleaved(parts.ranks, prefix);
+      CHECK(essence(diagnose_paths(with(parts.others, folder.write("job.txt", turns)))) ==
+            expected);
+    }
+  }
+}
+
+TEST_CASE("names of files that say nothing, carriage returns and colours do not matter") {
+  const TemporaryFolder folder;
+  for (const Case& one : cases()) {
+    const Split parts = split(one);
+    if (parts.ranks.size() < 2) continue;
+    INFO(one.name);
+    const auto expected = essence(diagnose_paths({one.logs.string()}));
+    std::vector<std::string> files = parts.others;
+    for (const auto& [rank, text] : parts.ranks) {
+      std::string windows;
+      std::istringstream lines(text);
+      std::string line;
+      while (std::getline(lines, line)) windows += "\x1b[32m" + line + "\x1b[0m\r\n";
+      files.push_back(folder.write(one.name + "/job." + std::to_string(rank) + ".out", windows));
+    }
+    CHECK(essence(diagnose_paths(files)) == expected);
+  }
+}
+
+TEST_CASE("one rank's log alone still gives a verdict and says what to fetch") {
+  for (const Case& one : cases()) {
+    if (one.name != "torch-2.6.0-kill9_rank1_env" && one.name != "torch-1.13.1-busy_rank1")
+      continue;
+    INFO(one.name);
+    const Diagnosis diagnosis = diagnose_paths({(one.logs / "rank0.log").string()});
+    CHECK(std::count(one.accept.begin(), one.accept.end(), essence(diagnosis).first) == 1);
+    CHECK_FALSE(diagnosis.verdict.missing_evidence.empty());
+    CHECK(diagnosis.verdict.next_action.find("log") != std::string::npos);
+  }
+}
