@@ -22,8 +22,7 @@ namespace {
 using namespace collwatch;
 
 /// Commands that later versions have; said as such rather than as a spelling error.
-constexpr std::array<const char*, 5> kLater = {"top", "preflight", "explain", "inspect",
-                                               "simulate"};
+constexpr std::array<const char*, 4> kLater = {"top", "preflight", "inspect", "simulate"};
 
 struct Arguments {
   std::string url;
@@ -36,6 +35,7 @@ struct Arguments {
   demo::Options demo;
   cli::DiagnoseOptions diagnose;
   std::string diagnose_agent;
+  cli::ExplainOptions explain;
 };
 
 std::string default_url() {
@@ -61,7 +61,8 @@ void add_config_commands(CLI::App& app, Arguments& arguments) {
   config->require_subcommand(1);
   CLI::App* check = config->add_subcommand(
       "check", "Whether collwatchd would take this file on this node; every error with its line");
-  check->add_option("FILE", arguments.config_file, "The configuration")->required();
+  check->add_option("FILE", arguments.config_file, "The configuration, or a file of fingerprints")
+      ->required();
   check->allow_extras()->footer("Also takes --section.key VALUE, as collwatchd does.");
   CLI::App* print = config->add_subcommand("print", "The configuration in force, as YAML");
   print->add_option("--config", arguments.config_file, "The configuration");
@@ -119,6 +120,22 @@ void add_diagnose_command(CLI::App& app, Arguments& arguments) {
                      "Stand-ins for hosts, users, folders and addresses");
 }
 
+void add_explain_command(CLI::App& app, Arguments& arguments) {
+  CLI::App* explain = app.add_subcommand(
+      "explain", "What a failure means, how to tell its causes apart, what to do; 4: not known");
+  explain
+      ->add_option("TEXT", arguments.explain.words,
+                   "An id, a line of a log, some words, - for standard input; without it, the "
+                   "table of all")
+      ->type_name("ID|TEXT|-");
+  explain->add_option("--layer", arguments.explain.layer,
+                      "All errors of a layer side by side: nccl, gloo, store, ...");
+  static const std::map<std::string, bool> formats = {{"text", false}, {"markdown", true}};
+  explain->add_option("--format", arguments.explain.markdown, "text or markdown")
+      ->transform(CLI::CheckedTransformer(formats))
+      ->default_str("text");
+}
+
 int usage_error(const std::string& text, int code) {
   std::cerr << "collwatch: " << text << "\n";
   return code;
@@ -157,6 +174,7 @@ int dispatch(CLI::App& app, Arguments& arguments) {
     }
     return cli::run_diagnose(arguments.diagnose);
   }
+  if (given("explain")) return cli::run_explain(arguments.explain);
   CLI::App* config = app.get_subcommand("config");
   if (config->got_subcommand("init")) return cli::run_config_init(arguments.init);
   const bool print = config->got_subcommand("print");
@@ -198,6 +216,7 @@ int main(int argc, char** argv) {
   add_config_commands(app, arguments);
   add_demo_command(app, arguments);
   add_diagnose_command(app, arguments);
+  add_explain_command(app, arguments);
   app.add_subcommand("version", "This program's version");
   if (argc > 1 && argv[1][0] != '-') {
     const std::string problem = unknown_command(app, argv[1]);
