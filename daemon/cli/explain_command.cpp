@@ -2,6 +2,7 @@
 //
 // `explain`: the encyclopedia behind `diagnose`. Exit codes: 0 printed, 4 nothing is known about
 // it.
+#include <algorithm>
 #include <iostream>
 #include <iterator>
 
@@ -48,6 +49,11 @@ int explain_layer(const catalogue::Catalogue& catalogue, const ExplainOptions& o
 int explain_text(const catalogue::Catalogue& catalogue, const ExplainOptions& options,
                  bool colour) {
   const std::string text = asked_for(options.words);
+  // "nccl" alone is no failure; a layer of them is the answer.
+  const std::vector<std::string> layers = explain::layers(catalogue);
+  if (std::find(layers.begin(), layers.end(), text) != layers.end()) {
+    return explain_layer(catalogue, {{}, text, options.markdown}, colour);
+  }
   const auto found = explain::find(catalogue, text);
   if (!found) {
     std::vector<std::string> ids;

@@ -131,7 +131,8 @@ std::optional<Found> by_pattern(const Catalogue& catalogue, const std::string& t
   return Found{best->fingerprint, FoundBy::pattern, *best, "", {}};
 }
 
-/// The longest phrase (or title) that the text holds, or that holds the text.
+/// The longest phrase (or title) that the text holds, or that holds the text; of equally long ones
+/// the first in the catalogue, and the others are told.
 std::optional<Found> by_phrase(const Catalogue& catalogue, const std::string& text) {
   const std::string given = plain(text);
   std::optional<Found> best;
@@ -144,9 +145,13 @@ std::optional<Found> by_phrase(const Catalogue& catalogue, const std::string& te
     } else if (given.size() >= kShortestInPhrase && holds(known, given)) {
       size = given.size();
     }
-    if (size <= best_size) return;
-    best_size = size;
-    best = Found{entry.id, FoundBy::phrase, std::nullopt, phrase, {}};
+    if (size > best_size) {
+      best_size = size;
+      best = Found{entry.id, FoundBy::phrase, std::nullopt, phrase, {}};
+    } else if (size > 0 && size == best_size && entry.id != best->id &&
+               (best->others.empty() || best->others.back() != entry.id)) {
+      best->others.push_back(entry.id);
+    }
   };
   for (const Entry& entry : catalogue.entries()) {
     for (const std::string& phrase : entry.phrases) try_phrase(entry, phrase);

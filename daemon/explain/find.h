@@ -19,7 +19,7 @@ struct Found {
   FoundBy by = FoundBy::id;
   std::optional<catalogue::Pattern> pattern;  ///< only where it was one
   std::string phrase;                         ///< only where it was one
-  std::vector<model::Fingerprint> others;     ///< nearly as good, when it was words
+  std::vector<model::Fingerprint> others;     ///< as good or nearly, where it was a phrase or words
 };
 
 /// Nothing where no entry is meant. Of several lines the one that accuses most speaks.

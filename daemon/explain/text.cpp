@@ -151,6 +151,7 @@ std::string layer_text(const catalogue::Catalogue& catalogue, const std::string&
 
 std::string found_text(const Found& found) {
   Page page(false);
+  const std::string also = found.others.empty() ? "" : "; see also " + joined(found.others);
   switch (found.by) {
     case FoundBy::id:
       break;
@@ -159,12 +160,10 @@ std::string found_text(const Found& found) {
       page.paragraph("", 0, "Versions: " + found.pattern->versions + ".");
       break;
     case FoundBy::phrase:
-      page.paragraph("", 0, "Found by \"" + found.phrase + "\".");
+      page.paragraph("", 0, "Found by \"" + found.phrase + "\"" + also + ".");
       break;
     case FoundBy::words:
-      page.paragraph("", 0,
-                     "Found by its words" +
-                         (found.others.empty() ? "" : "; also " + joined(found.others)) + ".");
+      page.paragraph("", 0, "Found by its words" + also + ".");
       break;
   }
   return page.text();

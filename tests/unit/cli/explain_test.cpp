@@ -92,6 +92,7 @@ TEST_CASE("explain: a layer side by side, an unknown one names those that exist"
   CHECK(nccl.code == 0);
   CHECK(has(nccl.out, "nccl_remote_error"));
   CHECK_FALSE(has(nccl.out, "store_timeout\n"));
+  CHECK(explain({{"nccl"}, "", false}).out == nccl.out);
   const Run unknown = explain({{}, "pizza", false});
   CHECK(unknown.code == 4);
   CHECK(has(unknown.err, "there are gloo, store, collective, nccl, gpu, host"));

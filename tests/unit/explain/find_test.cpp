@@ -3,6 +3,7 @@
 // Whatever a person has in hand leads to the right entry: ids, texts of every version, search keys.
 #include "daemon/explain/find.h"
 
+#include "daemon/explain/print.h"
 #include "tests/support/catch.h"
 
 namespace {
@@ -75,6 +76,11 @@ TEST_CASE("every example leads to its own entry, as it is and as a launcher show
   }
 }
 
+TEST_CASE("prefixes are peeled off before a text is compared") {
+  CHECK(by("[rank3]: Wait timeout") == FoundBy::pattern);
+  CHECK(found("[rank3]: Wait timeout") == "file_store_not_shared");
+}
+
 TEST_CASE("of a pasted traceback the line that accuses most speaks") {
   const std::string pasted =
       "Traceback (most recent call last):\n"
@@ -85,6 +91,15 @@ TEST_CASE("of a pasted traceback the line that accuses most speaks") {
       "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total "
       "capacity of 79.10 GiB\n";
   CHECK(found(pasted) == "cuda_oom");
+}
+
+TEST_CASE("where a few words fit several entries, the others are told") {
+  const auto refused = explain::find(built_in(), "connection refused");
+  REQUIRE(refused);
+  CHECK(refused->by == FoundBy::phrase);
+  CHECK(refused->others ==
+        std::vector<Fingerprint>{Fingerprint::store_unreachable, Fingerprint::nccl_socket_error});
+  CHECK(explain::found_text(*refused).find("; see also store_unreachable,") != std::string::npos);
 }
 
 TEST_CASE("words are enough where nothing else is known") {
