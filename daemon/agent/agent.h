@@ -34,6 +34,7 @@
 #include "daemon/peer/round_clock.h"
 #include "daemon/peer/server.h"
 #include "daemon/peer/witness.h"
+#include "daemon/state/link_patience.h"
 #include "daemon/state/tracker.h"
 #include "exporters/snapshot.h"
 
@@ -147,6 +148,7 @@ class Agent {
   EvidenceBoard board_;
   attribute::LocalHealth health_;
   state::Tracker tracker_;
+  state::LinkPatience link_patience_;
   std::vector<exporters::Verdict> verdicts_;
   PeerLinkSurroundings around_;
   std::unique_ptr<WorkerLink> worker_;

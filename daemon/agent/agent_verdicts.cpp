@@ -93,7 +93,8 @@ void Agent::evaluate() {
   moment.seconds = std::chrono::duration<double>(now.time_since_epoch()).count();
   moment.wall = std::chrono::system_clock::now();
   std::vector<state::Claim> claimed = claims(now);
-  for (const attribute::Impairment& found : attribute::impairments(evidence)) {
+  for (const attribute::Impairment& found :
+       link_patience_.pass(round_, attribute::impairments(evidence))) {
     state::Claim claim;
     claim.kind = found.cause.kind;
     claim.entity = attribute::entity(found.cause, board_.names());

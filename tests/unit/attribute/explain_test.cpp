@@ -128,9 +128,13 @@ TEST_CASE("directions come from the ears of both ends") {
   EvidenceBuilder both_ways(4, 2);
   both_ways.broken(0, 1, kSilent);
   CHECK(text(explain(both_ways.evidence())) == "link 0 1");
+  // Where datagrams pass both ways an exchange that failed once may have lost a packet.
   EvidenceBuilder neither(4, 2);
   neither.broken(0, 1, {Outcome::timeout, Heard::heard, {}});
+  CHECK(text(explain(neither.evidence())).empty());
+  neither.broken(0, 1, {Outcome::timeout, Heard::heard, {}, 96, 5});
   CHECK(text(explain(neither.evidence())) == "link 0 1");
+  CHECK(explain(neither.evidence()).at(0).alive);
 
   EvidenceBuilder ingress(4, 0);
   ingress.all_complain_of(2, kHeard).complains_of_all(2, kSilent);
