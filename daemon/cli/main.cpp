@@ -85,6 +85,9 @@ void add_demo_command(CLI::App& app, Arguments& arguments) {
   demo->add_flag("--json", arguments.demo.json, "One JSON object a line");
   demo->add_flag("--loopback", arguments.demo.loopback,
                  "Without network namespaces even as root; only faults of processes then");
+  demo->add_option("--network", arguments.demo.network,
+                   "Addresses inside the namespaces: an IPv4 /24 or an IPv6 /64, e.g. fd83::/64")
+      ->capture_default_str();
   demo->add_option("--base-port", arguments.demo.base_port,
                    "First port on loopback; two are used per agent")
       ->check(CLI::Range(1024, 65500))

@@ -20,6 +20,7 @@
 #include <utility>
 
 #include "daemon/demo/command.h"
+#include "daemon/demo/network.h"
 
 namespace collwatch::demo {
 namespace {
@@ -101,19 +102,17 @@ Agent::~Agent() {
   kill();
 }
 
-Result<void> Agent::configure(const std::vector<std::string>& members,
-                              const std::string& token_file) const {
-  const bool in_namespace = !place_.netns.empty();
+Result<void> Agent::configure() const {
+  const std::string host = place_.netns.empty() ? "127.0.0.1" : any_address(place_.peer_address);
   std::ofstream file(place_.directory + "/config.yaml");
   file << "node: " << place_.name << "\n"
-       << "listen: " << place_.status_host << ":" << place_.status_port << "\n"
+       << "listen: \"" << endpoint(place_.status_host, place_.status_port) << "\"\n"
+       << "network: {address: \"" << setup_.network_address << "\"}\n"
        << "peers:\n"
-       << "  listen: \"" << (in_namespace ? "0.0.0.0" : "127.0.0.1") << ":" << place_.peer_port
-       << "\"\n"
-       << "  token_file: " << token_file << "\n"
-       << "membership:\n  static:\n";
-  for (const std::string& member : members) file << "    - " << member << "\n";
-  file << "labels: {cluster: demo}\n"
+       << "  listen: \"" << endpoint(host, place_.peer_port) << "\"\n"
+       << "  token_file: " << place_.token_file << "\n"
+       << "membership: {file: " << place_.member_file << "}\n"
+       << "labels: {cluster: demo}\n"
        << "events: {path: " << place_.directory << "/events.jsonl}\n";
   file.close();
   if (!file) {
@@ -122,12 +121,18 @@ Result<void> Agent::configure(const std::vector<std::string>& members,
   return {};
 }
 
-Result<void> Agent::start(const std::string& executable) {
+Result<void> Agent::start() {
   if (running()) return model::fail(model::ErrorCode::in_use, place_.name + " already runs");
+  if (auto written = configure(); !written) return written;
   std::vector<std::string> words;
-  // ip execs in place: the pid is the daemon's.
+  // ip and env exec in place: the pid is the daemon's.
   if (!place_.netns.empty()) words = {find_program("ip"), "netns", "exec", place_.netns};
-  words.insert(words.end(), {executable, "--config", place_.directory + "/config.yaml"});
+  if (!setup_.environment.empty()) {
+    words.push_back(find_program("env"));
+    words.insert(words.end(), setup_.environment.begin(), setup_.environment.end());
+  }
+  words.insert(words.end(),
+               {setup_.bin_dir + "/collwatchd", "--config", place_.directory + "/config.yaml"});
   std::vector<char*> argv;
   argv.reserve(words.size() + 1);
   for (std::string& word : words) argv.push_back(word.data());
@@ -214,8 +219,7 @@ std::optional<pid_t> Agent::worker() const {
 }
 
 std::string Agent::status_url() const {
-  return "http://" + place_.status_host + ":" + std::to_string(place_.status_port) +
-         "/api/v1/status";
+  return "http://" + endpoint(place_.status_host, place_.status_port) + "/api/v1/status";
 }
 
 std::string Agent::last_log_line() const {

@@ -25,7 +25,16 @@ struct AgentPlace {
   std::uint16_t peer_port = 9782;
   std::string status_host = "127.0.0.1";
   std::uint16_t status_port = 9781;
-  std::string directory;  ///< config.yaml, events.jsonl, collwatchd.log
+  std::string directory;    ///< config.yaml, events.jsonl, collwatchd.log
+  std::string member_file;  ///< the same for all
+  std::string token_file;
+};
+
+/// How an agent is started: what faults change about it. In force from the next start on.
+struct Setup {
+  std::string bin_dir;                   ///< collwatchd and its worker lie there
+  std::string network_address = "auto";  ///< the configuration's network.address
+  std::vector<std::string> environment;  ///< NAME=value, beside what the demo itself has
 };
 
 class Agent {
@@ -35,10 +44,9 @@ class Agent {
   Agent(const Agent&) = delete;
   Agent& operator=(const Agent&) = delete;
 
-  /// Writes config.yaml for the members (name=address:port each) and the token file.
-  model::Result<void> configure(const std::vector<std::string>& members,
-                                const std::string& token_file) const;
-  model::Result<void> start(const std::string& executable);
+  Setup& setup() { return setup_; }
+  /// Writes config.yaml and starts the daemon.
+  model::Result<void> start();
 
   void ask_to_stop();  ///< SIGTERM, once; does not wait
   /// SIGTERM, and SIGKILL to daemon and worker when that took longer than `patience`.
@@ -60,9 +68,11 @@ class Agent {
   std::string unexpected_end();
 
  private:
+  model::Result<void> configure() const;
   std::string last_log_line() const;
 
   AgentPlace place_;
+  Setup setup_;
   pid_t pid_ = -1;
   bool asked_to_end_ = false;
   std::string ended_;

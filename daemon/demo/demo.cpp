@@ -57,19 +57,20 @@ class Demo {
         faults_(std::move(faults)),
         lab_(std::move(lab)),
         injector_(*lab_),
-        watcher_(options.nodes, plan_faults(faults_, options.nodes)),
+        watcher_(lab_->room(), plan_faults(faults_, options.nodes)),
         done_(faults_.size(), Step::waiting),
         output_(make_output(options.json)) {
     scene_.watcher = &watcher_;
-    scene_.nodes = options.nodes;
+    scene_.nodes = lab_->room();
     scene_.where = lab_->fabric() != nullptr ? "in network namespaces" : "on loopback";
     scene_.duration = seconds(options.duration);
   }
 
   int run() {
+    if (auto ready = injector_.prepare(faults_); !ready) return refuse(ready.error().text);
     if (auto started = start_agents(); !started) return refuse(started.error().text);
     std::vector<Poller::Target> targets;
-    for (int node = 0; node < options_.nodes; ++node) {
+    for (int node = 0; node < lab_->room(); ++node) {
       targets.push_back({lab_->agent(node).status_url(), lab_->agent(node).place().netns});
     }
     Poller poller(std::move(targets), origin_);
@@ -136,7 +137,7 @@ class Demo {
       if (!was_healthy && watcher_.healthy_since()) announce_health(sample.at);
       for (const Change& change : watcher_.take_changes()) say(change_note(change), change.at);
     }
-    for (int node = 0; node < options_.nodes; ++node) {
+    for (int node = 0; node < lab_->room(); ++node) {
       complain(node, poller.complaint(node));
       const std::string ended = lab_->agent(node).unexpected_end();
       if (ended.empty() || deaths_.contains(node)) continue;
@@ -251,11 +252,14 @@ int run(const Options& options) {
   if (options.nodes < 2 || options.nodes > kMaxNodes) {
     return refuse("--nodes must be 2 to " + std::to_string(kMaxNodes));
   }
-  if (options.base_port < 1 || options.base_port + 2 * options.nodes > 65535) {
-    return refuse("--base-port leaves no room for " + std::to_string(options.nodes) + " agents");
-  }
   auto faults = parse_faults(options.faults, options.nodes);
   if (!faults) return refuse(faults.error().text);
+  const int room = most_nodes(*faults, options.nodes);
+  if (options.base_port < 1 || options.base_port + 2 * room > 65535) {
+    return refuse("--base-port leaves no room for " + std::to_string(room) + " agents");
+  }
+  auto network = Network::parse(options.network);
+  if (!network) return refuse("--network: " + network.error().text);
   Ground ground{options.nodes, !options.loopback, options.duration};
   if (auto possible = check_ground(*faults, ground); !possible) {
     return refuse(possible.error().text);
@@ -263,6 +267,8 @@ int run(const Options& options) {
   const Interrupt interrupt;
   LabOptions lab_options;
   lab_options.nodes = options.nodes;
+  lab_options.room = room;
+  lab_options.network = *network;
   lab_options.loopback = options.loopback;
   lab_options.base_port = options.base_port;
   lab_options.bin_dir = options.bin_dir.empty() ? beside_this_program() : options.bin_dir;

@@ -16,7 +16,8 @@ struct Options {
   std::vector<std::string> faults;  ///< SPECs as given; empty: the demo's own default
   std::chrono::milliseconds duration{60000};
   bool json = false;
-  bool loopback = false;  ///< without namespaces even as root
+  bool loopback = false;                 ///< without namespaces even as root
+  std::string network = "10.83.0.0/24";  ///< of the namespaces: an IPv4 /24 or an IPv6 /64
   int base_port = 19781;  ///< loopback status port of n0; n1 has base + 2; peer port = status + 1
   std::string bin_dir;    ///< where collwatchd and the workers lie; empty: beside this executable
 };

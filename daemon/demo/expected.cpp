@@ -4,6 +4,7 @@
 #include "daemon/demo/expected.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace collwatch::demo {
 namespace {
@@ -12,8 +13,6 @@ using model::Fingerprint;
 using model::Kind;
 using model::Reason;
 using model::VerdictState;
-
-enum class Page { no, yes };
 
 /// How long the others wait for a member before they call it absent: the agents' default, which the
 /// lab leaves as it is. A start takes a second or two of it.
@@ -29,14 +28,41 @@ bool joins_in_time(const Fault& fault) {
 constexpr int kFlapPages = 3;
 constexpr std::chrono::seconds kFlapWindow{60};
 
+/// How far off a clock may be: beyond it stamps and logs mislead people.
+constexpr double kSkewMs = 5000;
+
+void set_due(Plan& plan, VerdictState due) {
+  plan.ticket_expected = due == VerdictState::ticket;
+  plan.page_expected = plan.page_allowed = due == VerdictState::page;
+}
+
 void expect_node(Plan& plan, std::vector<Kind> kinds, Reason reason, Fingerprint fingerprint,
-                 Page page) {
-  const VerdictState state = page == Page::yes ? VerdictState::page : VerdictState::suspect;
+                 VerdictState due) {
   for (const Kind kind : kinds) {
-    plan.expected.push_back({kind, node_name(plan.fault.node), reason, state});
+    plan.expected.push_back({kind, node_name(plan.fault.node), reason, due});
   }
   plan.fingerprint = fingerprint;
-  plan.page_expected = plan.page_allowed = page == Page::yes;
+  set_due(plan, due);
+}
+
+/// Loss delays, and delay is what a node with loss shows first: either word is right for it.
+void expect_lossy(Plan& plan) {
+  expect_node(plan, {Kind::node}, Reason::lossy, Fingerprint::straggler, VerdictState::ticket);
+  expect_node(plan, {Kind::node}, Reason::slow, Fingerprint::straggler, VerdictState::ticket);
+}
+
+void expect_partition(Plan& plan) {
+  const auto& side = plan.fault.side;
+  if (side.size() == 1) {
+    return expect_node(plan, {Kind::node}, Reason::unreachable,
+                       Fingerprint::gloo_collective_timeout, VerdictState::page);
+  }
+  const std::string entity = partition_entity(side);
+  plan.expected.push_back({Kind::partition, entity, Reason::unreachable, VerdictState::page});
+  plan.fingerprint = Fingerprint::gloo_collective_timeout;
+  set_due(plan, VerdictState::page);
+  plan.affected = side;
+  plan.explains = {entity};
 }
 
 void expect_link(Plan& plan) {
@@ -62,36 +88,66 @@ void expect(Plan& plan) {
   using F = Fingerprint;
   switch (plan.fault.kind) {
     case FaultKind::kill:
-      return expect_node(plan, {Kind::node}, Reason::agent_down, F::gloo_peer_lost, Page::yes);
+      return expect_node(plan, {Kind::node}, Reason::agent_down, F::gloo_peer_lost,
+                         VerdictState::page);
     case FaultKind::killworker:
-      return expect_node(plan, {Kind::node}, Reason::worker_crash, F::gloo_peer_lost, Page::no);
+      return expect_node(plan, {Kind::node}, Reason::worker_crash, F::gloo_peer_lost,
+                         VerdictState::suspect);
     case FaultKind::stop:
       return expect_node(plan, {Kind::node}, Reason::host_stall, F::gloo_collective_timeout,
-                         Page::yes);
+                         VerdictState::page);
     case FaultKind::stopworker:
       return expect_node(plan, {Kind::node}, Reason::worker_stuck, F::gloo_collective_timeout,
-                         Page::no);
+                         VerdictState::suspect);
     case FaultKind::drop:
       if (plan.fault.direction != Direction::node) return expect_link(plan);
       [[fallthrough]];
     case FaultKind::linkdown:
       self_at_victim(plan, Kind::self, Reason::isolated);
       return expect_node(plan, {Kind::node}, Reason::unreachable, F::gloo_collective_timeout,
-                         Page::yes);
+                         VerdictState::page);
     case FaultKind::egress:
       self_at_victim(plan, Kind::node_egress, Reason::unreachable);
       return expect_node(plan, {Kind::node, Kind::node_egress}, Reason::unreachable,
-                         F::gloo_collective_timeout, Page::yes);
+                         F::gloo_collective_timeout, VerdictState::page);
     case FaultKind::ingress:
       return expect_node(plan, {Kind::node_ingress}, Reason::unreachable,
-                         F::gloo_collective_timeout, Page::yes);
+                         F::gloo_collective_timeout, VerdictState::page);
     case FaultKind::refuse:
-      return expect_node(plan, {Kind::node}, Reason::refused, F::gloo_peer_lost, Page::yes);
+      return expect_node(plan, {Kind::node}, Reason::refused, F::gloo_peer_lost,
+                         VerdictState::page);
     case FaultKind::absent:
       if (joins_in_time(plan.fault)) return;
-      return expect_node(plan, {Kind::node}, Reason::never_joined, F::gloo_init_failed, Page::yes);
-    default:
-      return;  // restart, stray, none: silence is what is expected
+      return expect_node(plan, {Kind::node}, Reason::never_joined, F::gloo_init_failed,
+                         VerdictState::page);
+    case FaultKind::mtu:
+      return expect_node(plan, {Kind::node}, Reason::size_blackhole, F::gloo_collective_timeout,
+                         VerdictState::page);
+    case FaultKind::slow:
+      return expect_node(plan, {Kind::node}, Reason::slow, F::straggler, VerdictState::ticket);
+    case FaultKind::loss:
+      return expect_lossy(plan);
+    case FaultKind::iface:
+      return expect_node(plan, {Kind::misconfig}, Reason::wrong_interface, F::gloo_wrong_interface,
+                         VerdictState::ticket);
+    case FaultKind::version:
+      return expect_node(plan, {Kind::misconfig}, Reason::version_mismatch, F::version_mismatch,
+                         VerdictState::ticket);
+    case FaultKind::corrupt:
+      return expect_node(plan, {Kind::node}, Reason::data_corruption, F::data_corruption,
+                         VerdictState::page);
+    case FaultKind::partition:
+      return expect_partition(plan);
+    case FaultKind::clock:
+      if (std::abs(plan.fault.value) <= kSkewMs) return;
+      return expect_node(plan, {Kind::misconfig}, Reason::clock_skew, F::none,
+                         VerdictState::ticket);
+    case FaultKind::none:
+    case FaultKind::restart:
+    case FaultKind::stray:
+    case FaultKind::hog:
+    case FaultKind::scale:
+      return;  // silence is what is expected
   }
 }
 
@@ -99,6 +155,7 @@ void expect(Plan& plan) {
 void add_two_member_ambiguity(Plan& plan) {
   if (plan.expected.empty() || plan.fault.other >= 0) return;
   if (plan.fault.kind == FaultKind::refuse || plan.fault.kind == FaultKind::kill) return;
+  if (plan.expected.front().kind == Kind::misconfig) return;
   Expectation link = plan.expected.front();
   link.kind = Kind::link;
   link.entity = link_entity(0, 1);
@@ -116,8 +173,9 @@ void allow_flap_page(std::vector<Plan>& plans) {
              other.fault.start <= plan.fault.start &&
              plan.fault.start - other.fault.start < kFlapWindow;
     });
-    if (recent >= kFlapPages) plan.page_expected = plan.page_allowed = true;
-    if (recent >= kFlapPages) plan.expected.front().state = VerdictState::page;
+    if (recent < kFlapPages) continue;
+    set_due(plan, VerdictState::page);
+    plan.expected.front().state = VerdictState::page;
   }
 }
 
@@ -125,6 +183,15 @@ void allow_flap_page(std::vector<Plan>& plans) {
 
 std::string link_entity(int a, int b) {
   return node_name(std::min(a, b)) + "<->" + node_name(std::max(a, b));
+}
+
+std::string partition_entity(const std::vector<int>& side) {
+  std::vector<std::string> names;
+  for (const int node : side) names.push_back(node_name(node));
+  std::sort(names.begin(), names.end());
+  std::string entity;
+  for (const std::string& name : names) entity += (entity.empty() ? "" : ",") + name;
+  return entity;
 }
 
 std::vector<Plan> plan_faults(const std::vector<Fault>& faults, int nodes) {
@@ -135,6 +202,12 @@ std::vector<Plan> plan_faults(const std::vector<Fault>& faults, int nodes) {
     expect(plan);
     plan.mends_itself = fault.kind == FaultKind::killworker || fault.kind == FaultKind::stopworker;
     if (plan.affected.empty() && fault.node >= 0) plan.affected = {fault.node};
+    if (fault.kind == FaultKind::scale) {
+      for (int node = nodes; node < static_cast<int>(fault.value); ++node) {
+        plan.joins.push_back(node);
+      }
+      plan.affected = plan.joins;
+    }
     if (plan.explains.empty() && !plan.expected.empty()) plan.explains = {node_name(fault.node)};
     if (nodes == 2) add_two_member_ambiguity(plan);
     plans.push_back(std::move(plan));

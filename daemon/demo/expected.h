@@ -29,6 +29,8 @@ struct Plan {
   model::Fingerprint fingerprint = model::Fingerprint::none;
   std::vector<int> affected;          ///< nodes whose own view does not count
   std::vector<std::string> explains;  ///< entities that may be blamed
+  std::vector<int> joins;             ///< nodes that are there only while it lasts
+  bool ticket_expected = false;       ///< a ticket it must become, a page it must not
   bool page_expected = false;
   bool page_allowed = false;
   bool mends_itself = false;  ///< needs no repair: it clears after the injection
@@ -37,6 +39,9 @@ struct Plan {
 /// One plan per fault, in order. `nodes` matters with two, where peers cannot tell a node from the
 /// link to it.
 std::vector<Plan> plan_faults(const std::vector<Fault>& faults, int nodes);
+
+/// "n2,n3", sorted by name as entities are.
+std::string partition_entity(const std::vector<int>& side);
 
 /// "n1<->n2", sorted by name as entities are.
 std::string link_entity(int a, int b);

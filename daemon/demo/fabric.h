@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/demo/network.h"
 #include "probes/model/result.h"
 
 namespace collwatch::demo {
@@ -26,8 +27,8 @@ int owner_pid(const std::string& entry);
 
 class Fabric {
  public:
-  /// Needs root and the `ip` program. `subnet`: the first three numbers of a /24.
-  static model::Result<std::unique_ptr<Fabric>> create(int nodes, const std::string& subnet);
+  /// Needs root and the `ip` program.
+  static model::Result<std::unique_ptr<Fabric>> create(int nodes, const Network& network);
   ~Fabric();
   Fabric(const Fabric&) = delete;
   Fabric& operator=(const Fabric&) = delete;
@@ -37,21 +38,32 @@ class Fabric {
 
   std::string netns(int node) const;
   std::string switch_netns() const;
-  std::string address(int node) const;  ///< "10.83.0.10"
-  std::string switch_address() const;   ///< "10.83.0.1"
+  std::string address(int node) const;         ///< "10.83.0.10"
+  std::string second_address(int node) const;  ///< "10.83.0.110"; nobody has it at first
+  std::string switch_address() const;          ///< "10.83.0.1"
 
-  /// iptables in the node's namespace; waits for the lock, 5 s at most.
-  model::Result<void> iptables(int node, const std::vector<std::string>& arguments) const;
+  /// iptables (ip6tables in an IPv6 network) in a namespace; waits for the lock, 5 s at most.
+  model::Result<void> iptables(const std::string& netns,
+                               const std::vector<std::string>& arguments) const;
   /// Takes the node's only interface up or down, on the node's side.
   model::Result<void> set_link(int node, bool up) const;
+  /// Adds or removes the node's second address.
+  model::Result<void> set_second_address(int node, bool there) const;
+  /// At most so many bits a second to and from the node; 0: as fast as it goes.
+  model::Result<void> set_rate(int node, double bits) const;
+  /// Whether this kernel can do what set_rate asks of it; tried on the switch's loopback.
+  model::Result<void> try_rate() const;
 
  private:
-  Fabric(int nodes, std::string subnet);
+  Fabric(int nodes, const Network& network);
+  std::string with_length(const std::string& address) const;
+  std::vector<std::string> add_address(const std::string& netns, const std::string& address,
+                                       const std::string& device) const;
   model::Result<void> build() const;
   model::Result<void> build_node(int node) const;
 
   int nodes_;
-  std::string subnet_;
+  Network network_;
   std::string prefix_;
 };
 

@@ -6,53 +6,50 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <cstdlib>
-#include <map>
+
+#include "daemon/demo/fault_value.h"
 
 namespace collwatch::demo {
 namespace {
 
 using model::ErrorCode;
 using model::Result;
-using Millis = std::chrono::milliseconds;
 
-enum class Target { forbidden, node, node_or_link, anything };
+enum class Target { forbidden, node, node_or_link, sides };
 
 struct KindFacts {
   FaultKind kind;
   std::string_view name;
   Target target;
   bool value;     ///< takes one
-  bool built;     ///< this build can inject it
   bool loopback;  ///< works without namespaces
 };
 
 // In enumerator order: index = enumerator.
 constexpr std::array<KindFacts, 23> kKinds = {{
-    {FaultKind::none, "none", Target::forbidden, false, true, true},
-    {FaultKind::kill, "kill", Target::node, false, true, true},
-    {FaultKind::killworker, "killworker", Target::node, false, true, true},
-    {FaultKind::stop, "stop", Target::node, false, true, true},
-    {FaultKind::stopworker, "stopworker", Target::node, false, true, true},
-    {FaultKind::drop, "drop", Target::node_or_link, false, true, false},
-    {FaultKind::egress, "egress", Target::node, false, true, false},
-    {FaultKind::ingress, "ingress", Target::node, false, true, false},
-    {FaultKind::linkdown, "linkdown", Target::node, false, true, false},
-    {FaultKind::refuse, "refuse", Target::node, false, true, false},
-    {FaultKind::restart, "restart", Target::node, false, true, true},
-    {FaultKind::absent, "absent", Target::node, false, true, true},
-    {FaultKind::stray, "stray", Target::forbidden, false, true, true},
-    {FaultKind::mtu, "mtu", Target::anything, true, false, false},
-    {FaultKind::slow, "slow", Target::anything, true, false, false},
-    {FaultKind::loss, "loss", Target::anything, true, false, false},
-    {FaultKind::iface, "iface", Target::anything, true, false, false},
-    {FaultKind::version, "version", Target::anything, true, false, false},
-    {FaultKind::corrupt, "corrupt", Target::anything, true, false, false},
-    {FaultKind::partition, "partition", Target::anything, true, false, false},
-    {FaultKind::clock, "clock", Target::anything, true, false, false},
-    {FaultKind::hog, "hog", Target::anything, true, false, false},
-    {FaultKind::scale, "scale", Target::forbidden, true, false, true},
+    {FaultKind::none, "none", Target::forbidden, false, true},
+    {FaultKind::kill, "kill", Target::node, false, true},
+    {FaultKind::killworker, "killworker", Target::node, false, true},
+    {FaultKind::stop, "stop", Target::node, false, true},
+    {FaultKind::stopworker, "stopworker", Target::node, false, true},
+    {FaultKind::drop, "drop", Target::node_or_link, false, false},
+    {FaultKind::egress, "egress", Target::node, false, false},
+    {FaultKind::ingress, "ingress", Target::node, false, false},
+    {FaultKind::linkdown, "linkdown", Target::node, false, false},
+    {FaultKind::refuse, "refuse", Target::node, false, false},
+    {FaultKind::restart, "restart", Target::node, false, true},
+    {FaultKind::absent, "absent", Target::node, false, true},
+    {FaultKind::stray, "stray", Target::forbidden, false, true},
+    {FaultKind::mtu, "mtu", Target::node, true, false},
+    {FaultKind::slow, "slow", Target::node, true, false},
+    {FaultKind::loss, "loss", Target::node, true, false},
+    {FaultKind::iface, "iface", Target::node, false, false},
+    {FaultKind::version, "version", Target::node, false, false},
+    {FaultKind::corrupt, "corrupt", Target::node, false, false},
+    {FaultKind::partition, "partition", Target::sides, false, false},
+    {FaultKind::clock, "clock", Target::node, true, false},
+    {FaultKind::hog, "hog", Target::node, false, false},
+    {FaultKind::scale, "scale", Target::forbidden, true, true},
 }};
 
 constexpr bool in_order() {
@@ -74,49 +71,20 @@ tl::unexpected<model::Error> wrong(const std::string& spec, const std::string& w
 std::string known_kinds() {
   std::string all;
   for (const KindFacts& kind : kKinds) {
-    if (kind.built) all += (all.empty() ? "" : ", ") + std::string(kind.name);
+    all += (all.empty() ? "" : ", ") + std::string(kind.name);
   }
   return all;
-}
-
-/// "10s", "0.5s", "250ms", "2m". Nothing when it is none of these or negative.
-std::optional<Millis> parse_duration(const std::string& text) {
-  static const std::map<std::string, double> units = {
-      {"ms", 1}, {"s", 1000}, {"m", 60000}, {"h", 3600000}};
-  const std::size_t digits = text.find_first_not_of("0123456789.");
-  if (digits == 0 || digits == std::string::npos) return std::nullopt;
-  const auto unit = units.find(text.substr(digits));
-  char* end = nullptr;
-  const std::string number = text.substr(0, digits);
-  const double value = std::strtod(number.c_str(), &end);
-  if (unit == units.end() || end != number.c_str() + number.size()) return std::nullopt;
-  const double total = value * unit->second;
-  if (!std::isfinite(total) || total > 1e9) return std::nullopt;
-  return Millis(std::llround(total));
-}
-
-/// The number behind an existing node's name, or nothing.
-std::optional<int> parse_node(const std::string& text, int nodes) {
-  if (text.size() < 2 || text.size() > 4 || text[0] != 'n') return std::nullopt;
-  if (text.find_first_not_of("0123456789", 1) != std::string::npos) return std::nullopt;
-  const int node = std::atoi(text.c_str() + 1);
-  if (node >= nodes || node_name(node) != text) return std::nullopt;
-  return node;
-}
-
-std::string existing(int nodes) {
-  return "the nodes are n0 to " + node_name(nodes - 1);
 }
 
 Result<void> parse_times(const std::string& text, Fault& fault) {
   const std::size_t plus = text.find('+');
   const std::string start = text.substr(0, plus);
-  const auto at = parse_duration(start);
+  const auto at = parse_time(start);
   if (!at) return wrong(fault.spec, "start '" + start + "' is no time; write 10s, 500ms or 1m");
   fault.start = *at;
   if (plus == std::string::npos) return {};
   const std::string lasting = text.substr(plus + 1);
-  const auto duration = parse_duration(lasting);
+  const auto duration = parse_time(lasting);
   if (!duration || duration->count() == 0) {
     return wrong(fault.spec, "duration '" + lasting + "' is no time; write 10s, 500ms or 1m");
   }
@@ -141,18 +109,25 @@ Result<void> parse_link(const std::string& target, std::size_t sign, int nodes, 
   return {};
 }
 
+Result<void> quoting(const std::string& spec, const Result<void>& done) {
+  if (done) return done;
+  return wrong(spec, done.error().text);
+}
+
 Result<void> parse_target(const std::optional<std::string>& target, int nodes, Fault& fault) {
   const Target wanted = facts(fault.kind).target;
-  if (wanted == Target::anything) return {};
   if (wanted == Target::forbidden) {
     if (target) return wrong(fault.spec, std::string(name(fault.kind)) + " takes no target");
     return {};
   }
   if (!target || target->empty()) {
-    const std::string example = wanted == Target::node ? ":n1" : ":n1, :n0-n1 or :n0>n1";
+    const std::string example = wanted == Target::node    ? ":n1"
+                                : wanted == Target::sides ? ":n0,n1/n2,n3"
+                                                          : ":n1, :n0-n1 or :n0>n1";
     return wrong(fault.spec,
                  "whom? write " + std::string(name(fault.kind)) + example + "; " + existing(nodes));
   }
+  if (wanted == Target::sides) return quoting(fault.spec, parse_sides(*target, nodes, fault));
   const std::size_t sign = target->find_first_of("->");
   if (sign != std::string::npos) {
     if (wanted == Target::node_or_link) return parse_link(*target, sign, nodes, fault);
@@ -196,6 +171,9 @@ Result<Fault> parse_fault(const std::string& spec, int nodes) {
   fault.kind = known->kind;
   if (value && !known->value) return wrong(spec, kind + " takes no '='");
   if (auto ok = parse_target(target, nodes, fault); !ok) return model::fail(ok.error());
+  if (auto ok = quoting(spec, parse_value(value, nodes, fault)); !ok) {
+    return model::fail(ok.error());
+  }
   if (times) {
     if (fault.kind == FaultKind::none) return wrong(spec, "none takes no time");
     if (auto ok = parse_times(*times, fault); !ok) return model::fail(ok.error());
@@ -219,13 +197,16 @@ Result<std::vector<Fault>> parse_faults(const std::vector<std::string>& specs, i
   return faults;
 }
 
+int most_nodes(const std::vector<Fault>& faults, int nodes) {
+  for (const Fault& fault : faults) {
+    if (fault.kind == FaultKind::scale) nodes = std::max(nodes, static_cast<int>(fault.value));
+  }
+  return nodes;
+}
+
 Result<void> check_ground(const std::vector<Fault>& faults, const Ground& ground) {
   for (const Fault& fault : faults) {
     const KindFacts& kind = facts(fault.kind);
-    if (!kind.built) {
-      return model::fail(ErrorCode::invalid_argument,
-                         "this build cannot inject '" + std::string(kind.name) + "' yet");
-    }
     if (!ground.namespaces && !kind.loopback) {
       return wrong(fault.spec, std::string(kind.name) +
                                    " needs network namespaces: run as root, without --loopback");
@@ -236,42 +217,6 @@ Result<void> check_ground(const std::vector<Fault>& faults, const Ground& ground
     }
   }
   return {};
-}
-
-std::string describe(const Fault& fault) {
-  const std::string n = fault.node >= 0 ? node_name(fault.node) : "";
-  const std::string other = fault.other >= 0 ? node_name(fault.other) : "";
-  switch (fault.kind) {
-    case FaultKind::kill:
-      return n + " was killed";
-    case FaultKind::killworker:
-      return n + "'s worker was killed";
-    case FaultKind::stop:
-      return n + " was stopped";
-    case FaultKind::stopworker:
-      return n + "'s worker was stopped";
-    case FaultKind::drop:
-      if (fault.direction == Direction::node) return n + " was cut off";
-      if (fault.direction == Direction::both_ways)
-        return "the link " + n + "<->" + other + " was cut";
-      return "everything from " + n + " to " + other + " was dropped";
-    case FaultKind::egress:
-      return "everything leaving " + n + " was dropped";
-    case FaultKind::ingress:
-      return "everything arriving at " + n + " was dropped";
-    case FaultKind::linkdown:
-      return n + "'s interface was taken down";
-    case FaultKind::refuse:
-      return n + " refused every TCP connection";
-    case FaultKind::restart:
-      return n + " was restarted";
-    case FaultKind::absent:
-      return n + (fault.duration ? " was started late" : " was never started");
-    case FaultKind::stray:
-      return "strangers knocked on every port";
-    default:
-      return fault.spec + " was injected";
-  }
 }
 
 }  // namespace collwatch::demo

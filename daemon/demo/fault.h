@@ -29,7 +29,6 @@ enum class FaultKind {
   restart,
   absent,
   stray,
-  // Known to the language; later builds inject them.
   mtu,
   slow,
   loss,
@@ -53,6 +52,9 @@ struct Fault {
   int node = -1;   ///< the target, or the lower end of a link, or the sender of a->b
   int other = -1;  ///< the other end of a link; -1 otherwise
   Direction direction = Direction::node;
+  std::vector<int> side, rest;  ///< of a partition: the side that is blamed, and the other; sorted
+  /// Behind '=': mtu bytes, slow bits a second, loss a share of 1, clock milliseconds, scale nodes.
+  double value = 0;
   std::chrono::milliseconds start{10000};             ///< after the first round with all edges ok
   std::optional<std::chrono::milliseconds> duration;  ///< none: never repaired
 };
@@ -74,7 +76,10 @@ model::Result<Fault> parse_fault(const std::string& spec, int nodes);
 /// there is no n2). `none` alone: an empty list.
 model::Result<std::vector<Fault>> parse_faults(const std::vector<std::string>& specs, int nodes);
 
-/// Whether this build can inject them on that ground; the error is the sentence to print.
+/// How many nodes there will be at most: more than `nodes` with `scale`.
+int most_nodes(const std::vector<Fault>& faults, int nodes);
+
+/// Whether they can be injected on that ground; the error is the sentence to print.
 model::Result<void> check_ground(const std::vector<Fault>& faults, const Ground& ground);
 
 /// "n2 was stopped", "the link n1<->n2 was cut": for people.

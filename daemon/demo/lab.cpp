@@ -10,8 +10,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -78,13 +80,18 @@ Result<std::unique_ptr<Lab>> Lab::create(const LabOptions& options) {
   if (auto made = lab->make_directory(); !made) return model::fail(made.error());
   if (options.loopback) {
     lab->loopback_because_ = "--loopback was given";
-  } else if (auto fabric = Fabric::create(options.nodes, options.subnet)) {
+  } else if (auto fabric = Fabric::create(lab->options_.room, options.network)) {
     lab->fabric_ = *std::move(fabric);
   } else {
     lab->loopback_because_ = "no network namespaces: " + fabric.error().text;
   }
   if (auto made = lab->make_agents(); !made) return model::fail(made.error());
+  if (auto made = lab->set_nodes(options.nodes); !made) return model::fail(made.error());
   return lab;
+}
+
+Lab::Lab(LabOptions options) : options_(std::move(options)) {
+  options_.room = std::max(options_.room, options_.nodes);
 }
 
 Lab::~Lab() {
@@ -114,10 +121,12 @@ AgentPlace Lab::place(int node) const {
   AgentPlace place;
   place.name = "n" + std::to_string(node);
   place.directory = directory_ + "/" + place.name;
+  place.member_file = directory_ + "/peers.yaml";
+  place.token_file = directory_ + "/token";
   if (fabric_) {
     place.netns = fabric_->netns(node);
     place.peer_address = fabric_->address(node);
-    if (options_.status_on_fabric) place.status_host = "0.0.0.0";
+    if (options_.status_on_fabric) place.status_host = any_address(place.peer_address);
     return place;
   }
   place.peer_address = "127.0.0.1";
@@ -127,23 +136,33 @@ AgentPlace Lab::place(int node) const {
 }
 
 Result<void> Lab::make_agents() {
-  std::vector<std::string> members;
-  for (int node = 0; node < options_.nodes; ++node) {
+  for (int node = 0; node < options_.room; ++node) {
     agents_.push_back(std::make_unique<Agent>(place(node)));
-    const AgentPlace& at = agents_.back()->place();
-    members.push_back(at.name + "=" + at.peer_address + ":" + std::to_string(at.peer_port));
-    if (mkdir(at.directory.c_str(), 0700) != 0) {
-      return model::fail(model::from_errno("mkdir " + at.directory, errno));
+    agents_.back()->setup().bin_dir = options_.bin_dir;
+    const std::string& directory = agents_.back()->place().directory;
+    if (mkdir(directory.c_str(), 0700) != 0) {
+      return model::fail(model::from_errno("mkdir " + directory, errno));
     }
-  }
-  for (auto& agent : agents_) {
-    if (auto done = agent->configure(members, directory_ + "/token"); !done) return done;
   }
   return {};
 }
 
-Result<void> Lab::start(int node) {
-  return agents_[node]->start(options_.bin_dir + "/collwatchd");
+Result<void> Lab::set_nodes(int nodes) {
+  const std::string path = agents_.front()->place().member_file;
+  std::ofstream file(path + ".new");
+  file << "members:\n";
+  for (int node = 0; node < nodes; ++node) {
+    const AgentPlace& at = agents_[node]->place();
+    file << "  - {name: " << at.name << ", address: \"" << endpoint(at.peer_address, at.peer_port)
+         << "\"}\n";
+  }
+  file.close();
+  // In one step: no agent reads half a list.
+  if (!file || rename((path + ".new").c_str(), path.c_str()) != 0) {
+    return model::fail(ErrorCode::io, "cannot write " + path);
+  }
+  nodes_ = nodes;
+  return {};
 }
 
 std::string Lab::keep_logs() {

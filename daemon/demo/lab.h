@@ -12,16 +12,18 @@
 
 #include "daemon/demo/agent.h"
 #include "daemon/demo/fabric.h"
+#include "daemon/demo/network.h"
 #include "probes/model/result.h"
 
 namespace collwatch::demo {
 
 struct LabOptions {
-  int nodes = 4;
+  int nodes = 4;          ///< members at the beginning
+  int room = 0;           ///< places for so many; 0: as many as nodes
   bool loopback = false;  ///< even as root
   int base_port = 19781;  ///< loopback only
   std::string bin_dir;    ///< where collwatchd lies
-  std::string subnet = "10.83.0";
+  Network network;
   /// The status API listens on the node's address instead of its loopback, for scrapers that sit in
   /// the switch's namespace.
   bool status_on_fabric = false;
@@ -36,24 +38,29 @@ class Lab {
   Lab(const Lab&) = delete;
   Lab& operator=(const Lab&) = delete;
 
-  int nodes() const { return static_cast<int>(agents_.size()); }
+  int nodes() const { return nodes_; }
+  int room() const { return static_cast<int>(agents_.size()); }
   Agent& agent(int node) { return *agents_[node]; }
-  model::Result<void> start(int node);
+  model::Result<void> start(int node) { return agents_[node]->start(); }
+  /// From now on n0 to n<nodes-1> are members: rewrites the file that every agent watches.
+  model::Result<void> set_nodes(int nodes);
 
   /// Null on loopback.
   const Fabric* fabric() const { return fabric_.get(); }
   const std::string& loopback_because() const { return loopback_because_; }
   const std::string& directory() const { return directory_; }
+  const std::string& bin_dir() const { return options_.bin_dir; }
   /// Leaves the logs where they are when the Lab goes, and returns where.
   std::string keep_logs();
 
  private:
-  explicit Lab(LabOptions options) : options_(std::move(options)) {}
+  explicit Lab(LabOptions options);
   model::Result<void> make_directory();
   model::Result<void> make_agents();
   AgentPlace place(int node) const;
 
   LabOptions options_;
+  int nodes_ = 0;
   std::unique_ptr<Fabric> fabric_;
   std::string loopback_because_;
   std::string directory_;

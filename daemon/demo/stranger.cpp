@@ -69,19 +69,37 @@ bool enter(const std::string& netns) {
   return inside;
 }
 
-sockaddr_in address_of(const std::string& host, std::uint16_t port) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(port);
-  inet_pton(AF_INET, host.c_str(), &address.sin_addr);
-  return address;
+struct Target {
+  sockaddr_storage address{};
+  socklen_t size = 0;
+
+  int family() const { return address.ss_family; }
+  const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&address); }
+};
+
+Target target_at(const std::string& host, std::uint16_t port) {
+  Target target;
+  if (host.find(':') == std::string::npos) {
+    auto& v4 = reinterpret_cast<sockaddr_in&>(target.address);
+    v4.sin_family = AF_INET;
+    v4.sin_port = htons(port);
+    inet_pton(AF_INET, host.c_str(), &v4.sin_addr);
+    target.size = sizeof v4;
+  } else {
+    auto& v6 = reinterpret_cast<sockaddr_in6&>(target.address);
+    v6.sin6_family = AF_INET6;
+    v6.sin6_port = htons(port);
+    inet_pton(AF_INET6, host.c_str(), &v6.sin6_addr);
+    target.size = sizeof v6;
+  }
+  return target;
 }
 
 /// A connected socket, or -1 after 200 ms.
-int connect_to(const sockaddr_in& address) {
-  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+int connect_to(const Target& target) {
+  const int fd = socket(target.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd < 0) return -1;
-  connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address);
+  connect(fd, target.get(), target.size);
   pollfd ready = {fd, POLLOUT, 0};
   int error = 0;
   socklen_t size = sizeof error;
@@ -93,12 +111,11 @@ int connect_to(const sockaddr_in& address) {
   return -1;
 }
 
-void send_garbage_datagram(const sockaddr_in& address) {
-  const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+void send_garbage_datagram(const Target& target) {
+  const int fd = socket(target.family(), SOCK_DGRAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return;
   const std::string garbage(300, '\x7f');
-  sendto(fd, garbage.data(), garbage.size(), MSG_DONTWAIT,
-         reinterpret_cast<const sockaddr*>(&address), sizeof address);
+  sendto(fd, garbage.data(), garbage.size(), MSG_DONTWAIT, target.get(), target.size);
   close(fd);
 }
 
@@ -128,9 +145,9 @@ void Stranger::roam() {
   for (int turn = 0; !leave_; ++turn) {
     for (const Door& door : doors_) {
       for (const std::uint16_t port : door.ports) {
-        const sockaddr_in address = address_of(door.address, port);
-        send_garbage_datagram(address);
-        const int fd = connect_to(address);
+        const Target target = target_at(door.address, port);
+        send_garbage_datagram(target);
+        const int fd = connect_to(target);
         if (fd < 0) continue;
         ++knocks_;
         const std::string garbage(turn % 3 == 1 ? 4096 : 3, static_cast<char>(turn));

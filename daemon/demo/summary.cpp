@@ -38,6 +38,9 @@ std::string what_was_said(const FaultOutcome& outcome) {
                      std::string(model::name(verdict.kind)) + " " + verdict.entity + " (" +
                      std::string(model::name(verdict.reason)) + ") after " +
                      seconds_text(*outcome.suspect_after);
+  if (outcome.ticket_after) {
+    text += " and filed a ticket after " + seconds_text(*outcome.ticket_after);
+  }
   if (outcome.page_after) text += " and paged after " + seconds_text(*outcome.page_after);
   if (!outcome.clear_after) return text;
   const std::string since = outcome.repaired_at ? " after the repair" : " after that";

@@ -53,17 +53,23 @@ Watcher::Watcher(int nodes, std::vector<Plan> plans)
   for (const Plan& plan : plans_) {
     unaffected_.push_back(whose_word_counts(nodes, plans_, plan));
     if (plan.fault.kind == FaultKind::absent) absent_.insert(plan.fault.node);
+    absent_.insert(plan.joins.begin(), plan.joins.end());
   }
 }
 
 void Watcher::injected(std::size_t fault, double at) {
   outcomes_[fault].injected_at = at;
+  for (const int node : plans_[fault].joins) absent_.erase(node);
 }
 
 void Watcher::repaired(std::size_t fault, double at) {
   outcomes_[fault].repaired_at = at;
   // A repaired absence is a node that joined: from now on it is expected to be well.
   if (plans_[fault].fault.kind == FaultKind::absent) absent_.erase(plans_[fault].fault.node);
+  for (const int node : plans_[fault].joins) {
+    absent_.insert(node);
+    agents_[node] = {};
+  }
 }
 
 void Watcher::failed(std::size_t fault, const std::string& why) {
@@ -99,9 +105,10 @@ void Watcher::note_changes(const Sample& sample) {
   static const std::vector<VerdictView> nothing;
   const auto& before = agent.status ? agent.status->verdicts : nothing;
   for (const VerdictView& now : sample.status->verdicts) {
-    const auto old = std::find_if(before.begin(), before.end(),
-                                  [&](const VerdictView& v) { return same_subject(v, now); });
-    if (old == before.end() || old->state != now.state || old->reason != now.reason) {
+    // One subject may have two verdicts, for two reasons.
+    if (std::none_of(before.begin(), before.end(), [&](const VerdictView& v) {
+          return same_subject(v, now) && v.state == now.state && v.reason == now.reason;
+        })) {
       say(Change::What::verdict, now);
     }
   }
@@ -199,12 +206,13 @@ void Watcher::judge(std::size_t fault, double at) {
       }
     }
   }
-  std::size_t holding = 0, paging = 0;
+  std::size_t holding = 0, ticketing = 0, paging = 0;
   std::map<model::Reason, std::pair<int, const VerdictView*>> by_reason;
   for (const int agent : unaffected_[fault]) {
     const VerdictView* verdict = held(agent, plan);
     if (verdict == nullptr) continue;
     ++holding;
+    if (verdict->state >= VerdictState::ticket) ++ticketing;
     if (verdict->state == VerdictState::page) ++paging;
     outcome.namers.insert(agent);
     auto& [count, example] = by_reason[verdict->reason];
@@ -214,6 +222,7 @@ void Watcher::judge(std::size_t fault, double at) {
   const double after = at - *outcome.injected_at;
   const std::size_t voters = unaffected_[fault].size();
   if (holding * 2 > voters && !outcome.suspect_after) outcome.suspect_after = after;
+  if (ticketing * 2 > voters && !outcome.ticket_after) outcome.ticket_after = after;
   if (paging * 2 > voters && !outcome.page_after) outcome.page_after = after;
   // What stands after the repair is on its way out; the verdict shown is the one before it.
   if (holding * 2 > voters && !(outcome.verdict && outcome.repaired_at)) {
@@ -289,6 +298,7 @@ void Watcher::note_misses(std::size_t fault, Report& report) const {
     miss("the fingerprint given was " + std::string(model::name(outcome.verdict->fingerprint)) +
          ", expected " + std::string(model::name(plan.fingerprint)));
   }
+  if (plan.ticket_expected && !outcome.ticket_after) miss("it never became a majority's ticket");
   if (plan.page_expected && !outcome.page_after) miss("it was never paged by a majority");
   if (!plan.at_victim.empty() && !outcome.victim_said) {
     miss(node_name(plan.fault.node) + " itself never said " + text_of(plan.at_victim.front()));
@@ -301,13 +311,14 @@ Report Watcher::report() const {
   for (std::size_t i = 0; i < plans_.size(); ++i) {
     note_misses(i, report);
     if (!plans_[i].page_expected) report.faults[i].page_after.reset();
+    if (!plans_[i].ticket_expected) report.faults[i].ticket_after.reset();
   }
   report.innocents = innocents_;
   report.wrongly_suspected = wrongly_suspected_;
   report.innocent_pages = static_cast<int>(innocents_.size());
   report.wrong_suspects = static_cast<int>(wrongly_suspected_.size());
   for (const std::string& entity : overpaged_) {
-    report.misses.push_back(entity + " was paged, though it deserved a suspicion only");
+    report.misses.push_back(entity + " was paged, though it deserved less");
   }
   for (const std::string& entity : innocents_) {
     report.misses.push_back(entity + " was paged, though nothing was wrong with it");

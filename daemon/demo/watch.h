@@ -40,6 +40,7 @@ struct Change {
 struct FaultOutcome {
   std::optional<double> injected_at, repaired_at;   ///< on the clock of the samples
   std::optional<double> suspect_after, page_after;  ///< seconds since the injection
+  std::optional<double> ticket_after;               ///< a ticket, or a page at once
   std::optional<double>
       clear_after;  ///< since the repair; of what mends itself, since the injection
   std::optional<VerdictView> verdict;  ///< as a majority of the unaffected agents last held it

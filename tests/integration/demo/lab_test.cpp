@@ -60,7 +60,7 @@ bool python_is_missing() {
 
 bool namespaces_are_missing() {
   const bool tools = !find_program("ip").empty() && !find_program("iptables").empty();
-  if (geteuid() == 0 && tools && Fabric::create(1, "10.83.1")) return false;
+  if (geteuid() == 0 && tools && Fabric::create(1, Network())) return false;
   std::cout << "SKIPPED: network namespaces need root, ip and iptables\n";
   return true;
 }
@@ -196,7 +196,7 @@ TEST_CASE("namespaces come and go, and leftovers of the dead are swept") {
   const std::string foreign = std::string(kNamespacePrefix) + "1-n0";  // pid 1 is always alive
   REQUIRE(run_command({"ip", "netns", "add", stale}, 5s));
   REQUIRE(run_command({"ip", "netns", "add", foreign}, 5s));
-  auto fabric = Fabric::create(3, "10.83.0");
+  auto fabric = Fabric::create(3, Network());
   REQUIRE(fabric);
   CHECK(entries("/run/netns").contains((*fabric)->netns(2)));
   CHECK(entries("/run/netns").contains((*fabric)->switch_netns()));
@@ -225,25 +225,142 @@ TEST_CASE("every network fault bites, and is gone after its repair") {
   }
 }
 
+namespace {
+
+/// Whether a GET from one node's namespace to another's status is answered.
+bool reaches(Lab& lab, int from, int to) {
+  const std::string url = "http://" + endpoint(lab.fabric()->address(to), 9781) + "/api/v1/status";
+  return collwatch::http_client::http_get(url, 700ms, lab.fabric()->netns(from)).has_value();
+}
+
+bool all_reach_all(Lab& lab) {
+  for (int from = 0; from < lab.nodes(); ++from) {
+    for (int to = 0; to < lab.nodes(); ++to) {
+      if (from != to && !reaches(lab, from, to)) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+TEST_CASE("what vanishes on the way to and from one node leaves the others alone") {
+  if (python_is_missing() || namespaces_are_missing()) return;
+  const FakeBin bin;
+  auto lab = make_lab(bin, 3, false);
+  Injector injector(*lab);
+  REQUIRE(becomes_true([&] { return all_reach_all(*lab); }));
+  // An answer is larger than 300 bytes, a question is not.
+  for (const char* spec : {"mtu:n1=300", "loss:n1=100%", "partition:n0,n2/n1"}) {
+    CAPTURE(spec);
+    REQUIRE(injector.prepare({fault(spec, 3)}));
+    REQUIRE(injector.inject(fault(spec, 3)));
+    CHECK_FALSE(reaches(*lab, 0, 1));
+    CHECK_FALSE(reaches(*lab, 1, 2));
+    CHECK(reaches(*lab, 2, 0));
+    REQUIRE(injector.repair(fault(spec, 3)));
+    CHECK(becomes_true([&] { return all_reach_all(*lab); }));
+  }
+  // Small packets pass.
+  REQUIRE(injector.inject(fault("mtu:n1=1400", 3)));
+  CHECK(all_reach_all(*lab));
+}
+
+TEST_CASE("a slow node has a token bucket on both ends of its cable") {
+  if (namespaces_are_missing()) return;
+  auto fabric = Fabric::create(2, Network());
+  REQUIRE(fabric);
+  if (const auto known = (*fabric)->try_rate(); !known) {
+    std::cout << "SKIPPED: " << known.error().text << "\n";
+    return;
+  }
+  REQUIRE((*fabric)->set_rate(1, 10e6));
+  CHECK(has(*run_command({"tc", "-n", (*fabric)->netns(1), "qdisc", "show"}, 5s), "rate 10Mbit"));
+  CHECK(has(*run_command({"tc", "-n", (*fabric)->switch_netns(), "qdisc", "show"}, 5s),
+            "dev n1 root"));
+  REQUIRE((*fabric)->set_rate(1, 0));
+  CHECK_FALSE(has(*run_command({"tc", "-n", (*fabric)->netns(1), "qdisc", "show"}, 5s), "tbf"));
+}
+
+TEST_CASE("a laboratory of IPv6 works like the other") {
+  if (python_is_missing() || namespaces_are_missing()) return;
+  const FakeBin bin;
+  LabOptions options;
+  options.bin_dir = bin.path();
+  options.nodes = 2;
+  options.network = *Network::parse("fd83::/64");
+  options.status_on_fabric = true;
+  auto lab = Lab::create(options);
+  REQUIRE(lab);
+  for (int node = 0; node < 2; ++node) REQUIRE((*lab)->start(node));
+  Injector injector(**lab);
+  REQUIRE(becomes_true([&] { return all_reach_all(**lab); }));
+  for (const char* spec : {"drop:n1", "linkdown:n1", "drop:n0-n1", "mtu:n1=300"}) {
+    CAPTURE(spec);
+    REQUIRE(injector.inject(fault(spec, 2)));
+    CHECK_FALSE(reaches(**lab, 0, 1));
+    REQUIRE(injector.repair(fault(spec, 2)));
+    CHECK(becomes_true([&] { return all_reach_all(**lab); }));
+  }
+}
+
+TEST_CASE("a ring grows and shrinks by its member file") {
+  if (python_is_missing()) return;
+  const FakeBin bin;
+  LabOptions options;
+  options.bin_dir = bin.path();
+  options.nodes = 2;
+  options.room = 3;
+  options.loopback = true;
+  options.base_port = 29781;
+  auto lab = Lab::create(options);
+  REQUIRE(lab);
+  for (int node = 0; node < 2; ++node) REQUIRE((*lab)->start(node));
+  Injector injector(**lab);
+  const auto members = [&] {
+    return *run_command({"grep", "-c", "name:", (*lab)->directory() + "/peers.yaml"}, 5s);
+  };
+  CHECK(members() == "2");
+  REQUIRE(injector.inject(fault("scale=3", 2)));
+  CHECK(members() == "3");
+  CHECK((*lab)->agent(2).running());
+  CHECK((*lab)->nodes() == 3);
+  REQUIRE(injector.repair(fault("scale=3", 2)));
+  CHECK(members() == "2");
+  CHECK_FALSE((*lab)->agent(2).running());
+}
+
+TEST_CASE("a fault that this host cannot make is refused before anything starts") {
+  if (python_is_missing()) return;
+  const FakeBin bin;  // without workers
+  LabOptions options;
+  options.bin_dir = bin.path();
+  options.loopback = true;
+  options.base_port = 29781;
+  auto lab = Lab::create(options);
+  REQUIRE(lab);
+  Injector injector(**lab);
+  const auto refused = injector.prepare({fault("corrupt:n1", 4)});
+  REQUIRE_FALSE(refused);
+  CHECK(has(refused.error().text,
+            "fault 'corrupt:n1': there is no collwatch-probe-gloo-corrupting in " + bin.path()));
+}
+
 TEST_CASE("a cut link leaves every other way open") {
   if (python_is_missing() || namespaces_are_missing()) return;
   const FakeBin bin;
   auto lab = make_lab(bin, 3, false);
   Injector injector(*lab);
-  // From one node's namespace to another's status.
-  const auto reaches = [&lab](int from, int to) {
-    const std::string url = "http://" + lab->fabric()->address(to) + ":9781/api/v1/status";
-    return collwatch::http_client::http_get(url, 700ms, lab->fabric()->netns(from)).has_value();
-  };
-  REQUIRE(becomes_true([&] { return reaches(0, 1) && reaches(1, 2) && reaches(2, 0); }));
+  REQUIRE(becomes_true(
+      [&] { return reaches(*lab, 0, 1) && reaches(*lab, 1, 2) && reaches(*lab, 2, 0); }));
   for (const char* spec : {"drop:n0-n1", "drop:n0>n1"}) {
     CAPTURE(spec);
     REQUIRE(injector.inject(fault(spec, 3)));
-    CHECK_FALSE(reaches(0, 1));
-    CHECK_FALSE(reaches(1, 0));  // TCP needs both directions
-    CHECK(reaches(0, 2));
-    CHECK(reaches(2, 1));
+    CHECK_FALSE(reaches(*lab, 0, 1));
+    CHECK_FALSE(reaches(*lab, 1, 0));  // TCP needs both directions
+    CHECK(reaches(*lab, 0, 2));
+    CHECK(reaches(*lab, 2, 1));
     REQUIRE(injector.repair(fault(spec, 3)));
-    CHECK(becomes_true([&] { return reaches(0, 1) && reaches(1, 0); }));
+    CHECK(becomes_true([&] { return reaches(*lab, 0, 1) && reaches(*lab, 1, 0); }));
   }
 }

@@ -22,57 +22,125 @@ struct Row {
   const char* entity;
   Reason reason;
   Fingerprint fingerprint;
-  bool page;
+  VerdictState due;
 };
 
 const Row kRows[] = {
-    {"kill:n2", {Kind::node}, "n2", Reason::agent_down, Fingerprint::gloo_peer_lost, true},
-    {"killworker:n2", {Kind::node}, "n2", Reason::worker_crash, Fingerprint::gloo_peer_lost, false},
+    {"kill:n2",
+     {Kind::node},
+     "n2",
+     Reason::agent_down,
+     Fingerprint::gloo_peer_lost,
+     VerdictState::page},
+    {"killworker:n2",
+     {Kind::node},
+     "n2",
+     Reason::worker_crash,
+     Fingerprint::gloo_peer_lost,
+     VerdictState::suspect},
     {"stopworker:n2",
      {Kind::node},
      "n2",
      Reason::worker_stuck,
      Fingerprint::gloo_collective_timeout,
-     false},
-    {"stop:n2", {Kind::node}, "n2", Reason::host_stall, Fingerprint::gloo_collective_timeout, true},
+     VerdictState::suspect},
+    {"stop:n2",
+     {Kind::node},
+     "n2",
+     Reason::host_stall,
+     Fingerprint::gloo_collective_timeout,
+     VerdictState::page},
     {"drop:n2",
      {Kind::node},
      "n2",
      Reason::unreachable,
      Fingerprint::gloo_collective_timeout,
-     true},
+     VerdictState::page},
     {"linkdown:n2",
      {Kind::node},
      "n2",
      Reason::unreachable,
      Fingerprint::gloo_collective_timeout,
-     true},
+     VerdictState::page},
     {"egress:n2",
      {Kind::node, Kind::node_egress},
      "n2",
      Reason::unreachable,
      Fingerprint::gloo_collective_timeout,
-     true},
+     VerdictState::page},
     {"ingress:n2",
      {Kind::node_ingress},
      "n2",
      Reason::unreachable,
      Fingerprint::gloo_collective_timeout,
-     true},
+     VerdictState::page},
     {"drop:n1-n2",
      {Kind::link},
      "n1<->n2",
      Reason::unreachable,
      Fingerprint::gloo_collective_timeout,
-     true},
+     VerdictState::page},
     {"drop:n1>n2",
      {Kind::directed_link},
      "n1->n2",
      Reason::unreachable,
      Fingerprint::gloo_collective_timeout,
-     true},
-    {"refuse:n2", {Kind::node}, "n2", Reason::refused, Fingerprint::gloo_peer_lost, true},
-    {"absent:n2", {Kind::node}, "n2", Reason::never_joined, Fingerprint::gloo_init_failed, true},
+     VerdictState::page},
+    {"refuse:n2",
+     {Kind::node},
+     "n2",
+     Reason::refused,
+     Fingerprint::gloo_peer_lost,
+     VerdictState::page},
+    {"absent:n2",
+     {Kind::node},
+     "n2",
+     Reason::never_joined,
+     Fingerprint::gloo_init_failed,
+     VerdictState::page},
+    {"mtu:n2",
+     {Kind::node},
+     "n2",
+     Reason::size_blackhole,
+     Fingerprint::gloo_collective_timeout,
+     VerdictState::page},
+    {"slow:n2", {Kind::node}, "n2", Reason::slow, Fingerprint::straggler, VerdictState::ticket},
+    {"iface:n2",
+     {Kind::misconfig},
+     "n2",
+     Reason::wrong_interface,
+     Fingerprint::gloo_wrong_interface,
+     VerdictState::ticket},
+    {"version:n2",
+     {Kind::misconfig},
+     "n2",
+     Reason::version_mismatch,
+     Fingerprint::version_mismatch,
+     VerdictState::ticket},
+    {"corrupt:n2",
+     {Kind::node},
+     "n2",
+     Reason::data_corruption,
+     Fingerprint::data_corruption,
+     VerdictState::page},
+    {"partition:n0,n1/n2,n3",
+     {Kind::partition},
+     "n2,n3",
+     Reason::unreachable,
+     Fingerprint::gloo_collective_timeout,
+     VerdictState::page},
+    {"partition:n2/n0,n1,n3",
+     {Kind::node},
+     "n2",
+     Reason::unreachable,
+     Fingerprint::gloo_collective_timeout,
+     VerdictState::page},
+    {"clock:n2=-1h",
+     {Kind::misconfig},
+     "n2",
+     Reason::clock_skew,
+     Fingerprint::none,
+     VerdictState::ticket},
 };
 
 }  // namespace
@@ -86,16 +154,40 @@ TEST_CASE("every row of the table") {
       CHECK(plan.expected[i].kind == row.kinds[i]);
       CHECK(plan.expected[i].entity == row.entity);
       CHECK(plan.expected[i].reason == row.reason);
-      CHECK(plan.expected[i].state == (row.page ? VerdictState::page : VerdictState::suspect));
+      CHECK(plan.expected[i].state == row.due);
     }
     CHECK(plan.fingerprint == row.fingerprint);
-    CHECK(plan.page_expected == row.page);
-    CHECK(plan.page_allowed == row.page);
+    CHECK(plan.ticket_expected == (row.due == VerdictState::ticket));
+    CHECK(plan.page_expected == (row.due == VerdictState::page));
+    CHECK(plan.page_allowed == (row.due == VerdictState::page));
   }
 }
 
-TEST_CASE("restart and strangers are to be met with silence") {
-  for (const char* spec : {"restart:n2", "stray"}) {
+TEST_CASE("loss may be told by its delay: either reason, one fingerprint, a ticket") {
+  const Plan plan = plan_of("loss:n2=10%");
+  REQUIRE(plan.expected.size() == 2);
+  CHECK(plan.expected[0].reason == Reason::lossy);
+  CHECK(plan.expected[1].reason == Reason::slow);
+  CHECK(plan.fingerprint == Fingerprint::straggler);
+  CHECK(plan.ticket_expected);
+}
+
+TEST_CASE("who is on the blamed side of a partition has no vote") {
+  const Plan plan = plan_of("partition:n0,n1,n2,n3,n4/n5,n6,n7", 8);
+  CHECK(plan.affected == std::vector<int>{5, 6, 7});
+  CHECK(plan.explains == std::vector<std::string>{"n5,n6,n7"});
+}
+
+TEST_CASE("nodes that join have no vote, and nothing is to be said of them") {
+  const Plan plan = plan_of("scale=8");
+  CHECK(plan.joins == std::vector<int>{4, 5, 6, 7});
+  CHECK(plan.affected == plan.joins);
+  CHECK(plan.expected.empty());
+}
+
+TEST_CASE("what is to be met with silence") {
+  for (const char* spec :
+       {"restart:n2", "stray", "hog:n2", "scale=8", "clock:n2=+0.6s", "clock:n2=-5s"}) {
     CAPTURE(spec);
     const Plan plan = plan_of(spec);
     CHECK(plan.expected.empty());

@@ -93,6 +93,28 @@ const Wrong kWrong[] = {
     {"kill:n1@10s+0s", "duration '0s'"},
     {"kill:n1@10s+5x", "duration '5x'"},
     {"none@3s", "takes no time"},
+    {"mtu:n1=x", "'x' is no packet size"},
+    {"mtu:n1=20", "'20' is no packet size"},
+    {"slow:n1=10", "'10' is no rate"},
+    {"slow:n1=mbit", "'mbit' is no rate"},
+    {"loss:n1=0%", "'0%' is no share"},
+    {"loss:n1=101%", "'101%' is no share"},
+    {"loss:n1=10", "'10' is no share"},
+    {"clock:n1", "how wrong?"},
+    {"clock:n1=+0s", "how wrong?"},
+    {"clock:n1=soon", "how wrong?"},
+    {"scale", "to how many nodes?"},
+    {"scale=4", "to how many nodes?"},
+    {"scale=9", "to how many nodes?"},
+    {"scale=5.5", "to how many nodes?"},
+    {"scale:n1=8", "takes no target"},
+    {"partition", "whom? write partition:n0,n1/n2,n3"},
+    {"partition:n0,n1", "which side is which?"},
+    {"partition:n0,n1/", "which side is which?"},
+    {"partition:n0,n1/n2,n9", "which side is which?"},
+    {"partition:n0,n1/n1,n2,n3", "on both sides"},
+    {"partition:n0,n1/n2", "every node must be on one"},
+    {"hog:n1=10%", "takes no '='"},
 };
 
 TEST_CASE("every error quotes the spec and says what is wrong") {
@@ -122,22 +144,63 @@ TEST_CASE("the ground decides what can be injected") {
   const Ground lab{4, true, 60s};
   const Ground loopback{4, false, 60s};
   CHECK(ground_complaint("drop:n1", lab) == "possible");
-  CHECK(ground_complaint("mtu:n1", lab) == "this build cannot inject 'mtu' yet");
-  CHECK(ground_complaint("partition:n0,n1/n2,n3", lab) ==
-        "this build cannot inject 'partition' yet");
+  CHECK(ground_complaint("partition:n0,n1/n2,n3", lab) == "possible");
   CHECK(has(ground_complaint("kill:n1@60s", lab), "longer --duration"));
   for (const char* spec : {"kill:n1", "killworker:n1", "stop:n1", "stopworker:n1", "restart:n1",
-                           "absent:n1", "stray"}) {
+                           "absent:n1", "stray", "scale=8"}) {
     CHECK(ground_complaint(spec, loopback) == "possible");
   }
-  for (const char* spec : {"drop:n1", "drop:n0-n1", "drop:n0>n1", "egress:n1", "ingress:n1",
-                           "linkdown:n1", "refuse:n1"}) {
+  for (const char* spec :
+       {"drop:n1", "drop:n0-n1", "drop:n0>n1", "egress:n1", "ingress:n1", "linkdown:n1",
+        "refuse:n1", "mtu:n1", "slow:n1", "loss:n1", "iface:n1", "version:n1", "corrupt:n1",
+        "partition:n0,n1/n2,n3", "clock:n1=+1s", "hog:n1"}) {
     CHECK(has(ground_complaint(spec, loopback), "needs network namespaces"));
   }
+}
+
+TEST_CASE("what stands behind the equals sign, and what is meant without it") {
+  const auto value = [](const std::string& spec) {
+    const auto fault = parse_fault(spec, 4);
+    REQUIRE(fault);
+    return fault->value;
+  };
+  CHECK(value("mtu:n2") == 1000);
+  CHECK(value("mtu:n2=1400") == 1400);
+  CHECK(value("slow:n2") == 10e6);
+  CHECK(value("slow:n2=2.5mbit") == 2.5e6);
+  CHECK(value("slow:n2=100kbit@3s") == 100e3);
+  CHECK(value("loss:n2") == Approx(0.1));
+  CHECK(value("loss:n2=2.5%") == Approx(0.025));
+  CHECK(value("clock:n2=+0.6s") == 600);
+  CHECK(value("clock:n2=-1h") == -3600000);
+  CHECK(value("clock:n2=30.5s") == 30500);
+  CHECK(value("scale=8") == 8);
+}
+
+TEST_CASE("of a partition the smaller side is blamed, of equal ones that without the lowest name") {
+  using Side = std::vector<int>;
+  const auto equal = parse_fault("partition:n1,n0/n3,n2", 4);
+  REQUIRE(equal);
+  CHECK(equal->side == Side{2, 3});
+  CHECK(equal->rest == Side{0, 1});
+  CHECK(equal->node == -1);
+  CHECK(parse_fault("partition:n2,n3/n0,n1", 4)->side == Side{2, 3});
+  CHECK(parse_fault("partition:n1,n2,n3/n0", 4)->side == Side{0});
+  CHECK(parse_fault("partition:n0/n1,n2,n3", 4)->node == 0);
+  CHECK(parse_fault("partition:n4,n5,n6,n0,n1/n7,n2,n3", 8)->side == Side{2, 3, 7});
+}
+
+TEST_CASE("a ring that grows needs room for all") {
+  CHECK(most_nodes(*parse_faults({"kill:n1"}, 4), 4) == 4);
+  CHECK(most_nodes(*parse_faults({"scale=6", "scale=8@20s"}, 4), 4) == 8);
 }
 
 TEST_CASE("faults are told in words") {
   CHECK(describe(*parse_fault("stop:n2", 4)) == "n2 was stopped");
   CHECK(describe(*parse_fault("drop:n2-n1", 4)) == "the link n1<->n2 was cut");
+  CHECK(describe(*parse_fault("partition:n0,n1/n2,n3", 4)) ==
+        "the network was cut between n2,n3 and n0,n1");
+  CHECK(describe(*parse_fault("clock:n2=-1h", 4)) == "n2's wall clock was set 3600 s back");
+  CHECK(describe(*parse_fault("slow:n2=100kbit", 4)) == "n2's network was slowed to 0.1 Mbit/s");
   CHECK(describe(*parse_fault("drop:n2>n1", 4)) == "everything from n2 to n1 was dropped");
 }

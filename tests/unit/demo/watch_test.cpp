@@ -139,7 +139,7 @@ TEST_CASE("what mends itself is clear after the injection") {
 
   say(watcher, 22.0, {0}, {crash(State::page)});
   REQUIRE(watcher.report().misses.size() == 1);
-  CHECK(has(watcher.report().misses[0], "deserved a suspicion only"));
+  CHECK(has(watcher.report().misses[0], "deserved less"));
 }
 
 TEST_CASE("an innocent page counts at once, and once") {
@@ -261,4 +261,52 @@ TEST_CASE("changes are told once") {
   REQUIRE(silence.size() == 2);
   CHECK(silence[0].what == Change::What::silent);
   CHECK(silence[1].what == Change::What::answers);
+}
+
+TEST_CASE("a ticket is due, a page too much, and a mere suspicion too little") {
+  const auto version = [](State state) {
+    return verdict(Kind::misconfig, "n2", Reason::version_mismatch, state,
+                   model::Fingerprint::version_mismatch);
+  };
+  Watcher watcher(4, plans({"version:n2"}));
+  watcher.injected(0, 10.0);
+  say(watcher, 11.0, {0, 1, 3}, {version(State::suspect)});
+  REQUIRE(watcher.report().misses.size() == 1);
+  CHECK(has(watcher.report().misses[0], "never became a majority's ticket"));
+  say(watcher, 12.0, {0, 1}, {version(State::ticket)});
+  CHECK(watcher.report().misses.empty());
+  CHECK(*watcher.report().faults[0].ticket_after == Approx(2.0));
+  CHECK_FALSE(watcher.report().faults[0].page_after);
+  CHECK(has(sentence(watcher, 0.0, 30.0), "and filed a ticket after 2.0 s"));
+  say(watcher, 13.0, {0}, {version(State::page)});
+  REQUIRE(watcher.report().misses.size() == 1);
+  CHECK(has(watcher.report().misses[0], "n2 was paged, though it deserved less"));
+}
+
+TEST_CASE("two verdicts about one subject are told once each") {
+  Watcher watcher(4, plans({"iface:n2"}));
+  const auto about = [](Reason reason) {
+    return verdict(Kind::misconfig, "n2", reason, State::ticket);
+  };
+  const auto both = {about(Reason::wrong_interface), about(Reason::duplicate_name)};
+  say(watcher, 1.0, {0}, both);
+  say(watcher, 2.0, {0}, both);
+  CHECK(watcher.take_changes().size() == 2);
+}
+
+TEST_CASE("a ring that grows is well when the new nodes are, and does not miss them afterwards") {
+  const auto eight = [](int agent) { return status(agent, {}, 8); };
+  Watcher watcher(8, plans({"scale=8@10s+10s"}));
+  say(watcher, 1.0, {0, 1, 2, 3});
+  CHECK(watcher.healthy_since() == 1.0);  // nobody waits for those that are not there yet
+  watcher.injected(0, 10.0);
+  CHECK(has(watcher.unhealthy_because(), "n7 does not answer"));
+  for (int agent = 0; agent < 8; ++agent) watcher.sample({12.0, agent, eight(agent)});
+  CHECK(watcher.unhealthy_because().empty());
+  CHECK_FALSE(watcher.settled());
+  watcher.repaired(0, 20.0);
+  for (const double at : {21.0, 21.1, 21.2, 21.3}) watcher.sample({at, 6, std::nullopt});
+  say(watcher, 22.0, {0, 1, 2, 3});
+  CHECK(watcher.settled());
+  CHECK(watcher.take_changes().empty());
 }
