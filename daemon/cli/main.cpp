@@ -85,6 +85,11 @@ void add_demo_command(CLI::App& app, Arguments& arguments) {
                    "What breaks: kind[:target][=value][@start[+duration]]; none only watches; may "
                    "be repeated (default stop:n2@10s+20s)")
       ->allow_extra_args(false);
+  demo->footer(
+      "Faults: kill stop killworker stopworker restart absent corrupt version iface hog (:n2),\n"
+      "drop (:n2, :n1-n2, :n1>n2), egress ingress linkdown refuse (:n2), mtu:n2=1000,\n"
+      "slow:n2=10mbit, loss:n2=10%, partition:n0,n1/n2,n3, clock:n2=+30.5s, scale=8, stray, none.\n"
+      "Those of the network need root; version and corrupt a build with tests, clock libfaketime.");
   demo->add_option("--duration", arguments.demo_duration, "How long")->capture_default_str();
   demo->add_flag("--json", arguments.demo.json, "One JSON object a line");
   demo->add_flag("--loopback", arguments.demo.loopback,

@@ -84,66 +84,72 @@ void self_at_victim(Plan& plan, Kind kind, Reason reason) {
   plan.at_victim.push_back({kind, node_name(plan.fault.node), reason, VerdictState::suspect});
 }
 
-/// What a fault of one node makes the others say.
-struct NodeRow {
+/// Kinds of which one verdict about one node is expected, and nothing of the node itself.
+struct Row {
   FaultKind fault;
   Kind kind;
   Reason reason;
   Fingerprint fingerprint;
   VerdictState due;
 };
-constexpr NodeRow kNodeRows[] = {
-    {FaultKind::kill, Kind::node, Reason::agent_down, Fingerprint::gloo_peer_lost,
-     VerdictState::page},
-    {FaultKind::killworker, Kind::node, Reason::worker_crash, Fingerprint::gloo_peer_lost,
-     VerdictState::suspect},
-    {FaultKind::stop, Kind::node, Reason::host_stall, Fingerprint::gloo_collective_timeout,
-     VerdictState::page},
-    {FaultKind::stopworker, Kind::node, Reason::worker_stuck, Fingerprint::gloo_collective_timeout,
-     VerdictState::suspect},
-    {FaultKind::drop, Kind::node, Reason::unreachable, Fingerprint::gloo_collective_timeout,
-     VerdictState::page},
-    {FaultKind::linkdown, Kind::node, Reason::unreachable, Fingerprint::gloo_collective_timeout,
-     VerdictState::page},
-    {FaultKind::ingress, Kind::node_ingress, Reason::unreachable,
-     Fingerprint::gloo_collective_timeout, VerdictState::page},
-    {FaultKind::refuse, Kind::node, Reason::refused, Fingerprint::gloo_peer_lost,
-     VerdictState::page},
-    {FaultKind::absent, Kind::node, Reason::never_joined, Fingerprint::gloo_init_failed,
-     VerdictState::page},
-    {FaultKind::mtu, Kind::node, Reason::size_blackhole, Fingerprint::gloo_collective_timeout,
-     VerdictState::page},
-    {FaultKind::slow, Kind::node, Reason::slow, Fingerprint::straggler, VerdictState::ticket},
+
+constexpr Fingerprint kTimeout = Fingerprint::gloo_collective_timeout;
+constexpr Fingerprint kLost = Fingerprint::gloo_peer_lost;
+constexpr VerdictState kSuspect = VerdictState::suspect;
+constexpr VerdictState kTicket = VerdictState::ticket;
+constexpr VerdictState kPage = VerdictState::page;
+
+constexpr Row kRows[] = {
+    {FaultKind::kill, Kind::node, Reason::agent_down, kLost, kPage},
+    {FaultKind::killworker, Kind::node, Reason::worker_crash, kLost, kSuspect},
+    {FaultKind::stop, Kind::node, Reason::host_stall, kTimeout, kPage},
+    {FaultKind::stopworker, Kind::node, Reason::worker_stuck, kTimeout, kSuspect},
+    {FaultKind::ingress, Kind::node_ingress, Reason::unreachable, kTimeout, kPage},
+    {FaultKind::refuse, Kind::node, Reason::refused, kLost, kPage},
+    {FaultKind::mtu, Kind::node, Reason::size_blackhole, kTimeout, kPage},
+    {FaultKind::slow, Kind::node, Reason::slow, Fingerprint::straggler, kTicket},
     {FaultKind::iface, Kind::misconfig, Reason::wrong_interface, Fingerprint::gloo_wrong_interface,
-     VerdictState::ticket},
+     kTicket},
     {FaultKind::version, Kind::misconfig, Reason::version_mismatch, Fingerprint::version_mismatch,
-     VerdictState::ticket},
-    {FaultKind::corrupt, Kind::node, Reason::data_corruption, Fingerprint::data_corruption,
-     VerdictState::page},
-    {FaultKind::clock, Kind::misconfig, Reason::clock_skew, Fingerprint::none,
-     VerdictState::ticket},
+     kTicket},
+    {FaultKind::corrupt, Kind::node, Reason::data_corruption, Fingerprint::data_corruption, kPage},
 };
 
+/// The other kinds; those that are not here are to be met with silence.
+void expect_special(Plan& plan) {
+  switch (plan.fault.kind) {
+    case FaultKind::drop:
+      if (plan.fault.direction != Direction::node) return expect_link(plan);
+      [[fallthrough]];
+    case FaultKind::linkdown:
+      self_at_victim(plan, Kind::self, Reason::isolated);
+      return expect_node(plan, {Kind::node}, Reason::unreachable, kTimeout, kPage);
+    case FaultKind::egress:
+      self_at_victim(plan, Kind::node_egress, Reason::unreachable);
+      return expect_node(plan, {Kind::node, Kind::node_egress}, Reason::unreachable, kTimeout,
+                         kPage);
+    case FaultKind::absent:
+      if (joins_in_time(plan.fault)) return;
+      return expect_node(plan, {Kind::node}, Reason::never_joined, Fingerprint::gloo_init_failed,
+                         kPage);
+    case FaultKind::loss:
+      return expect_lossy(plan);
+    case FaultKind::partition:
+      return expect_partition(plan);
+    case FaultKind::clock:
+      if (std::abs(plan.fault.value) <= kSkewMs) return;
+      return expect_node(plan, {Kind::misconfig}, Reason::clock_skew, Fingerprint::none, kTicket);
+    default:
+      return;
+  }
+}
+
 void expect(Plan& plan) {
-  const Fault& fault = plan.fault;
-  if (fault.kind == FaultKind::drop && fault.direction != Direction::node) return expect_link(plan);
-  if (fault.kind == FaultKind::partition) return expect_partition(plan);
-  if (fault.kind == FaultKind::loss) return expect_lossy(plan);
-  if (fault.kind == FaultKind::absent && joins_in_time(fault)) return;
-  if (fault.kind == FaultKind::clock && std::abs(fault.value) <= kSkewMs) return;
-  if (fault.kind == FaultKind::drop || fault.kind == FaultKind::linkdown) {
-    self_at_victim(plan, Kind::self, Reason::isolated);
-  }
-  if (fault.kind == FaultKind::egress) {
-    self_at_victim(plan, Kind::node_egress, Reason::unreachable);
-    return expect_node(plan, {Kind::node, Kind::node_egress}, Reason::unreachable,
-                       Fingerprint::gloo_collective_timeout, VerdictState::page);
-  }
-  for (const NodeRow& row : kNodeRows) {
-    if (row.fault != fault.kind) continue;
+  for (const Row& row : kRows) {
+    if (row.fault != plan.fault.kind) continue;
     return expect_node(plan, {row.kind}, row.reason, row.fingerprint, row.due);
   }
-  // none, restart, stray, hog, scale: silence is what is expected.
+  expect_special(plan);
 }
 
 /// With two members a dead node and a dead link look alike (design 1.5); say so in the plan.
