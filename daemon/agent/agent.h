@@ -87,6 +87,7 @@ class Agent {
   /// False: another live agent of that name is known, this one is not taken.
   bool on_identity(const peer::Identity& identity, const std::string& remote_host,
                    std::optional<base::Millis> round_trip);
+  void note_address(const std::string& name, const std::string& host);
   void on_peer_left(const std::string& name);
   void send_witnesses(bool left);
   peer::WitnessMessage witness_message() const;
@@ -118,6 +119,7 @@ class Agent {
   struct PeerFacts {
     std::optional<std::int64_t> wall_offset_ms;
     std::optional<std::uint32_t> view;  ///< the first bits of its view hash
+    std::string advertised;             ///< where its own list has it; empty: by name
     std::string build;                  ///< of its Gloo worker
     std::int64_t interval_ms = 0;       ///< of its rounds
     std::optional<base::TimePoint> heard_udp;

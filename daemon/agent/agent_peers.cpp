@@ -20,6 +20,10 @@ namespace {
 /// An edge that has worked for so many rounds without one datagram has no witness: UDP is filtered.
 constexpr int kRoundsWithoutWitness = 5;
 
+bool from_loopback(const std::string& host) {
+  return host == "::1" || host.rfind("127.", 0) == 0;
+}
+
 /// The view hash as datagrams carry it: its first 32 bits.
 std::uint32_t short_view(const std::string& hash) {
   return static_cast<std::uint32_t>(std::strtoull(hash.substr(0, 8).c_str(), nullptr, 16));
@@ -81,9 +85,11 @@ void Agent::on_request(const peer::Request& request, const peer::Address& local,
     return refuse(peer::RefusalReason::duplicate_name,
                   "another agent of that name is alive at " + facts_[name].host);
   }
+  facts_[name].advertised = request.from.advertised;
+  if (!remote.is_loopback()) note_address(name, remote.host());
   PeerLink& link = *found->second;
   if (std::holds_alternative<peer::MeetPair>(request.body)) {
-    link.on_meet(request, local, remote, std::move(respond));
+    link.on_meet(request, local, std::move(respond));
     return;
   }
   if (std::holds_alternative<peer::MeetGroup>(request.body) ||
@@ -137,6 +143,14 @@ bool Agent::on_identity(const peer::Identity& identity, const std::string& remot
   return true;
 }
 
+/// Calls and datagrams leave by the interface that Gloo would take, too.
+void Agent::note_address(const std::string& name, const std::string& host) {
+  const std::string& advertised = facts_[name].advertised;
+  if (advertised.empty() || advertised == host) return;
+  around_.misconfig(name, model::Reason::wrong_interface,
+                    name + " is configured at " + advertised + " but comes from " + host);
+}
+
 void Agent::on_peer_left(const std::string& name) {
   const auto found = links_.find(name);
   if (found == links_.end() || found->second->left()) return;
@@ -164,6 +178,7 @@ void Agent::on_witness(const peer::WitnessMessage& message, const std::string& f
   facts.wall_offset_ms = message.wall_offset_ms;
   facts.view = message.view;
   if (udp) {
+    if (!from_loopback(from_host)) note_address(message.from, from_host);
     link.history().on_heard(now);
     facts.heard_udp = now;
     facts.loss.on_heard();

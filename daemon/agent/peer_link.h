@@ -84,7 +84,7 @@ class PeerLink {
 
   // From the peer port.
   void on_meet(const peer::Request& request, const peer::Address& local,
-               const peer::Address& remote, peer::Server::Responder respond);
+               peer::Server::Responder respond);
   /// The peer is (again) there with this incarnation: an edge to an older one is over.
   void on_incarnation(const std::string& incarnation);
   void on_left();

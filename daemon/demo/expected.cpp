@@ -214,7 +214,10 @@ std::vector<Plan> plan_faults(const std::vector<Fault>& faults, int nodes) {
       // An exchange over a bad path does fail now and then: suspecting one of its links is no
       // slander.
       for (int other = 0; other < nodes; ++other) {
-        if (other != fault.node) plan.explains.push_back(link_entity(fault.node, other));
+        if (other == fault.node) continue;
+        plan.explains.push_back(link_entity(fault.node, other));
+        plan.explains.push_back(node_name(fault.node) + "->" + node_name(other));
+        plan.explains.push_back(node_name(other) + "->" + node_name(fault.node));
       }
     }
     if (nodes == 2) add_two_member_ambiguity(plan);
