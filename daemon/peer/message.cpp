@@ -50,7 +50,10 @@ Identity identity_from(Fields& fields) {
   }
   from.round_ms = fields.integer<std::int64_t>(fields.at("round_ms"));
   from.wall_offset_ms = fields.integer<std::int64_t>(fields.at("wall_offset_ms"));
-  from.interval_ms = fields.integer<std::int64_t>(fields.at("interval_ms"), 0);
+  // Appended after the first release of the protocol's version 1: older agents do not say it.
+  if (const Json* interval = fields.at("interval_ms")) {
+    from.interval_ms = fields.integer<std::int64_t>(interval, 0);
+  }
   return from;
 }
 
