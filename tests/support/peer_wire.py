@@ -129,17 +129,17 @@ def ask(netns, host, port, token, sender, kind="dial", timeout=2.0, sign=None, *
 
 
 def edge_words(peer, state="failing", outcome="timeout", round=0, since=0, failed=1, ok=0,
-               inbound="silent", reason=None, heard_age=-1):
-    """One edge of a witness: what `from` claims of its edge to `peer`."""
+               inbound="silent", reason=None, heard_age=-1, more=()):
+    """One edge of a witness: what `from` claims of its edge to `peer`; `more` is [late_ms, lost]."""
     return [name_hash(peer), EDGE_STATES.index(state), OUTCOMES.index(outcome), round, since, failed,
-            ok, HEARD.index(inbound), None if reason is None else REASONS.index(reason), heard_age]
+            ok, HEARD.index(inbound), None if reason is None else REASONS.index(reason), heard_age, *more]
 
 
 def witness(sender, incarnation, receiver, sequence, edges, round_ms, round, wall_offset_ms=0,
-            health=0, flags=0, worker="running", trouble=None, view=0):
+            health=0, flags=0, worker="running", trouble=None, view=0, shows=0):
     return [1, sender, incarnation, name_hash(receiver), sequence, round_ms, wall_offset_ms, None, 0,
             round, health, flags, WORKERS.index(worker),
-            None if trouble is None else REASONS.index(trouble), view, edges]
+            None if trouble is None else REASONS.index(trouble), view, edges, shows]
 
 
 def datagram(token, message):
