@@ -21,6 +21,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/agent/cookies.h"
 #include "daemon/agent/evidence_board.h"
 #include "daemon/agent/group_link.h"
 #include "daemon/agent/ledger.h"
@@ -81,6 +82,11 @@ class Agent {
 
   // agent_peers.cpp
   peer::Identity identity() const;
+  /// A request to that peer, with what proves it to be ours; its body is the caller's.
+  peer::Request request_to(const std::string& peer) const;
+  bool is_who_it_says(const peer::Request& request, const peer::Address& remote) const;
+  void refuse_impostor(const std::string& name, const peer::Address& remote,
+                       const peer::Server::Responder& respond);
   void on_request(const peer::Request& request, const peer::Address& local,
                   const peer::Address& remote, peer::Server::Responder respond);
   void on_witness(const peer::WitnessMessage& message, const std::string& from_host, bool udp);
@@ -158,6 +164,7 @@ class Agent {
   std::unique_ptr<peer::WitnessSocket> witness_;
   std::map<std::string, std::unique_ptr<PeerLink>> links_;
   std::map<std::string, PeerFacts> facts_;
+  Cookies cookies_;
   std::map<std::pair<std::string, model::Reason>, Misconfig> misconfigs_;
   std::unique_ptr<GroupLink> group_;
 

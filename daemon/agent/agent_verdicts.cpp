@@ -162,9 +162,13 @@ std::vector<state::Claim> Agent::claims(TimePoint now) const {
     made.highest = highest;
     claims.push_back(made);
   };
+  // Where no name resolves it is this node's names that are gone, not everybody else.
+  const bool any_address = std::any_of(links_.begin(), links_.end(), [this](const auto& link) {
+    return resolver_.address(link.first).has_value();
+  });
   for (const auto& [name, link] : links_) {
     const bool waited = now - link->added_at() > config_.membership.join_grace;
-    if (!link->joined() && !link->left() && waited) {
+    if (any_address && !link->joined() && !link->left() && waited) {
       claim(model::Kind::node, name, model::Reason::never_joined,
             model::Fingerprint::gloo_init_failed, model::VerdictState::page);
     }

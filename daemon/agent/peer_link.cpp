@@ -161,7 +161,7 @@ void PeerLink::send_meet(const peer::Address& local, peer::Blob blob) {
     close();
     return;
   }
-  peer::Request request{.from = around_.identity()};
+  peer::Request request = around_.request_to(peer_);
   request.body = peer::MeetPair{std::move(blob)};
   peer::Address bind_to = local;
   set_port(bind_to, 0);

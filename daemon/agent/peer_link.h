@@ -40,6 +40,7 @@ struct PeerLinkSurroundings {
   std::function<bool()> worker_running;
   std::function<std::string()> build;  ///< our worker's Gloo build
   std::function<peer::Identity()> identity;
+  std::function<peer::Request(const std::string& peer)> request_to;  ///< ours, without its body
   std::function<std::uint64_t()> next_number;  ///< attempts and context ids: never reused
   std::function<std::optional<peer::Address>(const std::string& peer)> address;
   std::function<std::int64_t()> round;

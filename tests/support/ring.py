@@ -8,6 +8,7 @@ import json
 import os
 import random
 import re
+import resource
 import shutil
 import signal
 import socket
@@ -92,6 +93,32 @@ def facts(pid):
 def alive(pid):
     stat = read(f"/proc/{pid}/stat")
     return bool(stat) and stat[stat.rindex(")") + 2] not in "ZX"
+
+
+def cpu_seconds(pid):
+    stat = read(f"/proc/{pid}/stat")
+    fields = stat[stat.rindex(")") + 2:].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def limit(pid, what, soft):
+    """RLIMIT_`what` of a running process; None: as much as it may. The hard limit stays, so that the
+    soft one can go up again."""
+    number = getattr(resource, f"RLIMIT_{what}")
+    hard = resource.prlimit(pid, number)[1]
+    resource.prlimit(pid, number, (hard if soft is None else soft, hard))
+
+
+def fill_disk(path):
+    """Writes to `path` until nothing more fits."""
+    file = os.open(path, os.O_WRONLY | os.O_CREAT)
+    try:
+        while True:
+            os.write(file, b"x" * 512)
+    except OSError:
+        pass
+    finally:
+        os.close(file)
 
 
 def free_ports(wanted):
