@@ -12,9 +12,10 @@ namespace {
 
 constexpr std::size_t kManyEvents = 4000;   ///< of one file: from here on only what is new
 constexpr std::size_t kMostEvents = 20000;  ///< of one file
-constexpr int kMostPerPattern = 200;        ///< of one writer
-constexpr int kMostBenign = 20;             ///< likewise, of a pattern that is no failure
-constexpr int kMostOfMany = 2;              ///< of one writer and pattern, where there are many
+constexpr std::size_t kMostExits = 20000;  ///< of one file; likewise what launchers end and restart
+constexpr int kMostPerPattern = 200;       ///< of one writer
+constexpr int kMostBenign = 20;            ///< likewise, of a pattern that is no failure
+constexpr int kMostOfMany = 2;             ///< of one writer and pattern, where there are many
 
 int signal_number(const std::string& name) {
   struct Name {
@@ -73,8 +74,12 @@ bool is_echo(std::string_view name) {
 
 }  // namespace
 
+bool Collector::is_full() const {
+  return facts_.events.size() >= kMostEvents;
+}
+
 bool Collector::has_room(const Open& open, int expression) const {
-  if (facts_.events.size() >= kMostEvents) return false;
+  if (is_full()) return false;
   const catalogue::Pattern* const pattern =
       expression == kNoPattern ? nullptr : patterns_.pattern(expression);
   int most = kMostPerPattern;
@@ -138,6 +143,10 @@ void Collector::add_fields(const std::vector<int>& expressions, std::string_view
 }
 
 void Collector::rule(const Rule& found, Event& event, Open& open) {
+  const std::size_t told = facts_.exits.size() + facts_.restarts.size() + facts_.terminated.size();
+  const bool is_told = found.mark == Mark::report_exit || found.mark == Mark::exited ||
+                       found.mark == Mark::restart || found.mark == Mark::terminated;
+  if (is_told && told >= kMostExits) return;
   switch (found.mark) {
     case Mark::traceback:
     case Mark::frame:
@@ -202,6 +211,7 @@ void Collector::exited(Event& event) {
     return;
   }
   for (const int task : number_list(*tasks)) {
+    if (facts_.exits.size() >= kMostExits) break;
     exit.rank = task;
     facts_.exits.push_back(exit);
   }

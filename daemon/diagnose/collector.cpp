@@ -137,6 +137,9 @@ Collector::Open& Collector::open_of(const logs::Who& who) {
 }
 
 void Collector::line(std::string_view raw, long number, const std::vector<int>& expressions) {
+  // A log so full of failures that nothing more is kept: whose line it is does not matter either.
+  if (is_full() && number > look_until_ && !expressions.empty() && !patterns_.may_act(expressions))
+    return;
   logs::Who who;
   std::string_view text = logs::peel(raw, who);
   while (!text.empty() && (text.back() == ' ' || text.back() == '\r' || text.back() == '\0')) {

@@ -47,6 +47,8 @@ class Collector {
   void physical_line(std::string_view line, long number, const Candidates& found, std::size_t from,
                      std::size_t to, std::size_t offset);
   void line(std::string_view text, long number, const std::vector<int>& expressions);
+  /// Whether no event of any kind would be kept.
+  bool is_full() const;
   /// Whether another event of this kind would be kept.
   bool has_room(const Open& open, int expression) const;
   /// Whether nothing that these expressions may find would be kept.
