@@ -64,7 +64,10 @@ int run_diagnose(const DiagnoseOptions& options) {
   const auto engine = diagnose::Engine::build(std::move(*catalogue));
   if (!engine) return complain(engine.error().text);
   ProgressLine progress(isatty(STDERR_FILENO) == 1);
-  auto diagnosis = engine->run(std::move(*sources), [&](long bytes) { progress.at(bytes); });
+  auto diagnosis = engine->run(std::move(*sources), [&](long bytes) {
+    progress.at(bytes);
+    return true;
+  });
   if (!diagnosis) return complain(diagnosis.error().text);
   if (options.redact) diagnose::redact(*diagnosis);
   switch (options.format) {

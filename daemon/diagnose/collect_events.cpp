@@ -10,8 +10,12 @@
 namespace collwatch::diagnose {
 namespace {
 
+constexpr std::size_t kManyEvents = 4000;   ///< of one file: from here on only what is new
 constexpr std::size_t kMostEvents = 20000;  ///< of one file
-constexpr int kMostPerPattern = 200;        ///< of one writer
+constexpr std::size_t kMostExits = 20000;  ///< of one file; likewise what launchers end and restart
+constexpr int kMostPerPattern = 200;       ///< of one writer
+constexpr int kMostBenign = 20;            ///< likewise, of a pattern that is no failure
+constexpr int kMostOfMany = 2;             ///< of one writer and pattern, where there are many
 
 int signal_number(const std::string& name) {
   struct Name {
@@ -70,45 +74,85 @@ bool is_echo(std::string_view name) {
 
 }  // namespace
 
-/// The grammar's part: marks act at once, fields are collected.
-bool Collector::rules(const std::vector<int>& expressions, std::string_view text, Event& event,
+bool Collector::is_full() const {
+  return facts_.events.size() >= kMostEvents;
+}
+
+bool Collector::has_room(const Open& open, int expression) const {
+  if (is_full()) return false;
+  const catalogue::Pattern* const pattern =
+      expression == kNoPattern ? nullptr : patterns_.pattern(expression);
+  int most = kMostPerPattern;
+  if (pattern != nullptr && pattern->role == catalogue::Role::benign) most = kMostBenign;
+  if (facts_.events.size() >= kManyEvents) most = kMostOfMany;
+  const auto at = static_cast<std::size_t>(expression + 1);
+  return at >= open.kept.size() || open.kept[at] < most;
+}
+
+bool Collector::is_settled(const Open& open, const std::vector<int>& expressions) const {
+  if (expressions.empty()) return false;
+  bool adds_fields = false;
+  for (const int expression : expressions) {
+    const Rule* const found = patterns_.rule(expression);
+    if (found != nullptr) {
+      adds_fields = adds_fields || found->mark == Mark::fields;
+    } else if (has_room(open, expression)) {
+      return false;
+    }
+  }
+  return !adds_fields || !has_room(open, kNoPattern);
+}
+
+/// The grammar's part that acts at once.
+bool Collector::marks(const std::vector<int>& expressions, std::string_view text, Event& event,
                       Open& open) {
   std::vector<match::Field> fields;
   bool is_structure = false;
   for (const int expression : expressions) {
     const Rule* const found = patterns_.rule(expression);
-    if (found == nullptr) continue;
+    if (found == nullptr || found->mark == Mark::fields || found->mark == Mark::beside) continue;
     fields.clear();
     if (!patterns_.matcher().fields(expression, text, fields)) continue;
     Event marked;
-    Event& into = found->mark == Mark::fields ? event : marked;
-    if (&into == &marked) {
-      marked.place = event.place;
-      marked.who = event.who;
-      marked.text = logs::printable(text);
-    }
-    for (auto& [name, value] : fields) into.fields.try_emplace(name, std::move(value));
-    if (found->mark != Mark::fields) {
-      rule(*found, marked, open);
-      if (found->mark == Mark::abort) event.is_exception = true;
-      // A launcher's word about others is judged as an exit, not as its writer's own failure.
-      const bool is_about_others = found->mark == Mark::exited ||
-                                   found->mark == Mark::report_exit ||
-                                   found->mark == Mark::terminated || found->mark == Mark::restart;
-      if (is_about_others) event.is_strong = false;
-      is_structure = is_structure || found->mark != Mark::world;
-    }
+    marked.place = event.place;
+    marked.who = event.who;
+    marked.text = logs::printable(text);
+    for (auto& [name, value] : fields) marked.fields.try_emplace(name, std::move(value));
+    rule(*found, marked, open);
+    if (found->mark == Mark::abort) event.is_exception = true;
+    // A launcher's word about others is judged as an exit, not as its writer's own failure.
+    const bool is_about_others = found->mark == Mark::exited || found->mark == Mark::report_exit ||
+                                 found->mark == Mark::terminated || found->mark == Mark::restart;
+    if (is_about_others) event.is_strong = false;
+    is_structure = is_structure || found->mark != Mark::world;
   }
   return is_structure;
 }
 
+/// The grammar's part that says what is written in the line.
+void Collector::add_fields(const std::vector<int>& expressions, std::string_view text,
+                           Event& event) {
+  std::vector<match::Field> fields;
+  for (const int expression : expressions) {
+    const Rule* const found = patterns_.rule(expression);
+    if (found == nullptr || (found->mark != Mark::fields && found->mark != Mark::beside)) continue;
+    fields.clear();
+    if (!patterns_.matcher().fields(expression, text, fields)) continue;
+    for (auto& [name, value] : fields) event.fields.try_emplace(name, std::move(value));
+  }
+}
+
 void Collector::rule(const Rule& found, Event& event, Open& open) {
+  const std::size_t told = facts_.exits.size() + facts_.restarts.size() + facts_.terminated.size();
+  const bool is_told = found.mark == Mark::report_exit || found.mark == Mark::exited ||
+                       found.mark == Mark::restart || found.mark == Mark::terminated;
+  if (is_told && told >= kMostExits) return;
   switch (found.mark) {
     case Mark::traceback:
     case Mark::frame:
       if (open.traceback.is_open()) break;
       open.traceback.begin();
-      ++open_tracebacks_;
+      look_until_ = std::max(look_until_, event.place.line + kLookOn);
       break;
     case Mark::chained:
       open.traceback.chain();
@@ -144,6 +188,7 @@ void Collector::rule(const Rule& found, Event& event, Open& open) {
       break;
     case Mark::abort:
     case Mark::fields:
+    case Mark::beside:
       break;
   }
 }
@@ -166,29 +211,33 @@ void Collector::exited(Event& event) {
     return;
   }
   for (const int task : number_list(*tasks)) {
+    if (facts_.exits.size() >= kMostExits) break;
     exit.rank = task;
     facts_.exits.push_back(exit);
   }
 }
 
 /// The catalogue's part: of several patterns the catalogue says which one speaks.
-void Collector::catalogued(const std::vector<int>& expressions, std::string_view raw,
-                           std::string_view text, Event& event) {
-  int best = -1;
-  for (const int expression : expressions) {
+int Collector::speaker(const std::vector<int>& expressions, std::string_view raw,
+                       std::string_view text) const {
+  for (const int expression : expressions) {  // the grammar's first, then as the catalogue wants it
     if (patterns_.pattern(expression) == nullptr) continue;
-    if (best >= 0 && !patterns_.before(expression, best)) continue;
     // Some patterns hold part of a prefix, others are anchored behind it.
     if (patterns_.matcher().matches(expression, raw) ||
-        patterns_.matcher().matches(expression, text)) {
-      best = expression;
+        (text.size() != raw.size() && patterns_.looks_at_ends(expression) &&
+         patterns_.matcher().matches(expression, text))) {
+      return expression;
     }
   }
-  if (best < 0) return;
-  const catalogue::Pattern& pattern = *patterns_.pattern(best);
+  return kNoPattern;
+}
+
+void Collector::speak(int expression, std::string_view raw, std::string_view text, Event& event) {
+  const catalogue::Pattern& pattern = *patterns_.pattern(expression);
   std::vector<match::Field> fields;
-  if (!patterns_.matcher().fields(best, raw, fields))
-    patterns_.matcher().fields(best, text, fields);
+  const match::Matcher& matcher = patterns_.matcher();
+  if (matcher.has_fields(expression) && !matcher.fields(expression, raw, fields))
+    matcher.fields(expression, text, fields);
   for (auto& [name, value] : fields) event.fields.try_emplace(name, std::move(value));
   event.pattern = pattern.id;
   event.fingerprint = pattern.fingerprint;
@@ -196,8 +245,7 @@ void Collector::catalogued(const std::vector<int>& expressions, std::string_view
   event.is_fallback = pattern.fallback;
 }
 
-void Collector::exception(std::string_view text, Event& event, Open& open) {
-  event.text = logs::printable(text);
+void Collector::exception(std::string_view text, int expression, Event& event, Open& open) {
   event.op = open.traceback.op();
   event.code = open.traceback.code();
   event.is_chained = open.traceback.is_chained();
@@ -223,24 +271,18 @@ void Collector::exception(std::string_view text, Event& event, Open& open) {
       event.role = catalogue::Role::benign;
     }
   }
-  keep(std::move(event), open);
+  // An exception that nothing knows counts as itself, not as its wrapper's pattern.
+  keep(std::move(event), event.pattern == "python-exception" ? kNoPattern : expression, open);
 }
 
-void Collector::keep(Event event, Open& open) {
-  const std::string pattern = event.pattern.empty() ? "fields" : event.pattern;
-  const auto [seen, is_new] = open.seen.try_emplace(pattern + "\n" + event.text, -1);
-  if (!is_new && seen->second >= 0) {
-    ++facts_.events[static_cast<std::size_t>(seen->second)].times;
-    return;
-  }
-  int& count = open.seen.try_emplace(pattern, 0).first->second;
-  if (++count > kMostPerPattern || facts_.events.size() >= kMostEvents) {
-    open.seen.erase(pattern + "\n" + event.text);
-    return;
-  }
-  seen->second = static_cast<int>(facts_.events.size());
+void Collector::keep(Event event, int expression, Open& open) {
+  if (!has_room(open, expression)) return;
+  if (!open.seen.insert(std::hash<std::string>()(event.pattern + "\n" + event.text)).second) return;
+  const auto at = static_cast<std::size_t>(expression + 1);
+  if (at >= open.kept.size()) open.kept.resize(at + 1);
+  ++open.kept[at];
   if (event.role != catalogue::Role::benign && event.is_strong && !event.pattern.empty()) {
-    open.last_event = seen->second;
+    open.last_event = static_cast<int>(facts_.events.size());
     facts_.writers[open.writer].after_failure = 0;
   }
   facts_.events.push_back(std::move(event));

@@ -9,12 +9,14 @@
 namespace collwatch::diagnose {
 namespace {
 
-constexpr long kLookAtAll = 8L << 20;        ///< bytes of a file of which every line is looked at
-constexpr std::size_t kBlockTail = 16384;    ///< bytes at the end of each block, likewise
-constexpr long kSample = 64;                 ///< of the rest, one line in so many
+constexpr long kLookAtAll = 4L << 20;        ///< bytes of a file of which every line is looked at
+constexpr std::size_t kBlockTail = 1024;     ///< bytes at the end of each block, likewise
+constexpr std::size_t kFileTail = 262144;    ///< bytes at the end of the last block, likewise
+constexpr long kSample = 256;                ///< of the rest, one line in so many
 constexpr std::size_t kLongestLine = 16384;  ///< what is longer is looked at up to here
 constexpr std::size_t kMostWriters = 4096;
 constexpr std::size_t kMostOpenings = 64;
+constexpr std::size_t kLastText = 200;
 
 /// Of a line that is too long, what a pattern may have found in it.
 std::string_view shorten(std::string_view text, std::size_t around) {
@@ -51,11 +53,13 @@ Collector::Collector(const Patterns& patterns, int file, logs::Source source)
 }
 
 void Collector::add(const logs::Block& block) {
-  Candidates found;
+  Candidates& found = found_;
+  found.clear();
   patterns_.matcher().candidates(block.text, found);
   std::size_t next = 0;
-  long number = block.first_line;
+  long number = next_line_;
   const std::string_view text = block.text;
+  const std::size_t tail = block.is_last ? kFileTail : kBlockTail;
   for (std::size_t start = 0; start < text.size();) {
     const void* const newline = std::memchr(text.data() + start, '\n', text.size() - start);
     const std::size_t end =
@@ -65,7 +69,7 @@ void Collector::add(const logs::Block& block) {
     std::size_t upto = next;
     while (upto < found.size() && found[upto].at < end) ++upto;
     const bool look = upto != next || facts_.bytes + static_cast<long>(start) < kLookAtAll ||
-                      open_tracebacks_ > 0 || text.size() - start < kBlockTail ||
+                      number <= look_until_ || text.size() - start < tail ||
                       number % kSample == 0 || !patterns_.matcher().unfiltered().empty();
     if (look) physical_line(text.substr(start, end - start), number, found, next, upto, start);
     next = upto;
@@ -73,13 +77,15 @@ void Collector::add(const logs::Block& block) {
     if (newline != nullptr) ++number;
   }
   facts_.bytes += static_cast<long>(text.size());
+  next_line_ = number;
   facts_.lines = number - 1 + (block.ends_line || text.empty() ? 0 : 1);
 }
 
 /// A line may hold many: progress bars overwrite themselves with carriage returns.
 void Collector::physical_line(std::string_view line_text, long number, const Candidates& found,
                               std::size_t from, std::size_t to, std::size_t offset) {
-  std::vector<int> expressions;
+  std::vector<int>& expressions = expressions_;
+  if (!line_text.empty() && line_text.back() == '\r') line_text.remove_suffix(1);  // DOS line ends
   for (std::size_t start = 0; start <= line_text.size();) {
     const std::size_t end = std::min(line_text.find('\r', start), line_text.size());
     expressions = patterns_.matcher().unfiltered();
@@ -93,6 +99,11 @@ void Collector::physical_line(std::string_view line_text, long number, const Can
       ++from;
     }
     const bool is_last = end == line_text.size();
+    if (!expressions.empty()) {
+      expressions.insert(expressions.end(), patterns_.beside().begin(), patterns_.beside().end());
+      std::sort(expressions.begin(), expressions.end(),
+                [&](int a, int b) { return patterns_.place(a) < patterns_.place(b); });
+    }
     // Of a bar's many states only those that say something, and the last.
     if (!expressions.empty() || is_last) {
       line(shorten(line_text.substr(start, end - start), around), number, expressions);
@@ -126,42 +137,52 @@ Collector::Open& Collector::open_of(const logs::Who& who) {
 }
 
 void Collector::line(std::string_view raw, long number, const std::vector<int>& expressions) {
+  // A log so full of failures that nothing more is kept: whose line it is does not matter either.
+  if (is_full() && number > look_until_ && !expressions.empty() && !patterns_.may_act(expressions))
+    return;
   logs::Who who;
   std::string_view text = logs::peel(raw, who);
   while (!text.empty() && (text.back() == ' ' || text.back() == '\r' || text.back() == '\0')) {
     text.remove_suffix(1);
   }
-  Event event;
-  event.place = {file_, number};
+  const Place place{file_, number};
   if (who.world) facts_.world = std::max(facts_.world.value_or(0), *who.world);
-  const bool named = !key_of(who).empty();
   Open& open = open_of(who);
-  event.rank_is_guess = !named && !sticky_.empty();
+  Writer& writer = facts_.writers[open.writer];
+  ++writer.lines;
+  writer.last = place;
+  if (text.empty()) return;
+  if (expressions.empty() && !open.traceback.is_open()) return ordinary(text, place, open);
+  bool is_exception = false;
+  if (open.traceback.is_open()) {
+    const auto part = open.traceback.add(text);
+    if (part == Tracebacks::Part::body) {
+      look_until_ = std::max(look_until_, number + kLookOn);
+      return;
+    }
+    is_exception = part == Tracebacks::Part::exception;
+  }
+  const bool is_settled_here = !is_exception && is_settled(open, expressions);
+  if (is_settled_here && !patterns_.may_act(expressions)) return;
+  Event event;
+  event.place = place;
+  event.rank_is_guess = key_of(who).empty() && !sticky_.empty();
   event.writer = static_cast<int>(open.writer);
   event.is_strong = who.severity != 'W' && who.severity != 'I';
   event.who = std::move(who);
-  Writer& writer = facts_.writers[open.writer];
-  ++writer.lines;
-  writer.last = event.place;
-  if (text.empty()) return;
-  if (open.traceback.is_open()) {
-    const auto part = open.traceback.add(text);
-    if (!open.traceback.is_open()) --open_tracebacks_;
-    if (part == Tracebacks::Part::body) return;
-    if (part == Tracebacks::Part::exception) {
-      rules(expressions, text, event, open);
-      catalogued(expressions, raw, text, event);
-      exception(text, event, open);
-      return;
-    }
-  }
+  const bool is_structure = marks(expressions, text, event, open);
+  if (is_settled_here) return;
+  const int expression = speaker(expressions, raw, text);
+  if (!is_exception && expression != kNoPattern && !has_room(open, expression)) return;
+  add_fields(expressions, text, event);
   event.text = logs::printable(text);
-  const bool is_structure = rules(expressions, text, event, open);
-  catalogued(expressions, raw, text, event);
-  if (event.pattern.empty() && event.fields.empty()) {
-    if (!is_structure) ordinary(text, event.place, open);
+  if (expression != kNoPattern) speak(expression, raw, text, event);
+  if (is_exception) {
+    exception(text, expression, event, open);
+  } else if (event.pattern.empty() && event.fields.empty()) {
+    if (!is_structure) ordinary(text, place, open);
   } else {
-    keep(std::move(event), open);
+    keep(std::move(event), expression, open);
   }
 }
 
@@ -179,10 +200,13 @@ void Collector::ordinary(std::string_view text, Place place, Open& open) {
   }
   if (writer.openings.size() < kMostOpenings) writer.openings.insert(opening(text));
   writer.last_ordinary = place;
-  writer.last_text = logs::printable(text, 200);
+  open.last_text.assign(text.substr(0, kLastText));
 }
 
 FileFacts Collector::finish() {
+  for (const auto& [key, open] : open_) {
+    facts_.writers[open.writer].last_text = logs::printable(open.last_text, kLastText);
+  }
   for (const Writer& writer : facts_.writers)
     facts_.is_kernel_log = facts_.is_kernel_log || writer.is_kernel;
   return std::move(facts_);

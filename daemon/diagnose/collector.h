@@ -6,10 +6,12 @@
 // Used by diagnose(); one Collector for each file.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "daemon/diagnose/facts.h"
@@ -34,21 +36,34 @@ class Collector {
     std::size_t writer = 0;
     Tracebacks traceback;
     int last_event = -1;
-    std::map<std::string, int> seen;  ///< text of an event -> its index: repeats are counted
+    std::vector<std::uint16_t> kept;       ///< events of each expression; of kNoPattern first
+    std::unordered_set<std::size_t> seen;  ///< hashes of the events: repeats are left out
+    std::string last_text;                 ///< of its last ordinary line, as written
   };
   using Candidates = std::vector<match::Candidate>;
+  static constexpr long kLookOn = 500;   ///< lines after one of a traceback that are all looked at
+  static constexpr int kNoPattern = -1;  ///< fields alone, or an exception that no pattern knows
 
   void physical_line(std::string_view line, long number, const Candidates& found, std::size_t from,
                      std::size_t to, std::size_t offset);
   void line(std::string_view text, long number, const std::vector<int>& expressions);
+  /// Whether no event of any kind would be kept.
+  bool is_full() const;
+  /// Whether another event of this kind would be kept.
+  bool has_room(const Open& open, int expression) const;
+  /// Whether nothing that these expressions may find would be kept.
+  bool is_settled(const Open& open, const std::vector<int>& expressions) const;
   /// Whether the line is structure: part of a report, of a traceback, of an abort.
-  bool rules(const std::vector<int>& expressions, std::string_view text, Event& event, Open& open);
-  void catalogued(const std::vector<int>& expressions, std::string_view raw, std::string_view text,
-                  Event& event);
+  bool marks(const std::vector<int>& expressions, std::string_view text, Event& event, Open& open);
+  /// The catalogue's expression that speaks for the line, or kNoPattern.
+  int speaker(const std::vector<int>& expressions, std::string_view raw,
+              std::string_view text) const;
+  void add_fields(const std::vector<int>& expressions, std::string_view text, Event& event);
+  void speak(int expression, std::string_view raw, std::string_view text, Event& event);
   void rule(const Rule& rule, Event& event, Open& open);
   void exited(Event& event);
-  void keep(Event event, Open& open);
-  void exception(std::string_view text, Event& event, Open& open);
+  void keep(Event event, int expression, Open& open);
+  void exception(std::string_view text, int expression, Event& event, Open& open);
   void ordinary(std::string_view text, Place place, Open& open);
   Open& open_of(const logs::Who& who);
 
@@ -59,8 +74,10 @@ class Collector {
   std::string sticky_;  ///< key of the writer that spoke last under its own name
   Exit report_;         ///< elastic's table is read row by row
   std::optional<int> spawned_;
-  int open_tracebacks_ = 0;
-  long peeled_bytes_ = 0;
+  long next_line_ = 1;            ///< number of the line that the next block begins in
+  long look_until_ = 0;           ///< a traceback is open: lines up to here matter
+  Candidates found_;              ///< of one block
+  std::vector<int> expressions_;  ///< of one line
 };
 
 }  // namespace collwatch::diagnose

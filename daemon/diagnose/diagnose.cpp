@@ -34,8 +34,9 @@ model::Result<FileFacts> Engine::read(const logs::Source& source,
       return facts;
     }
     collector.add(*block);
-    if (progress) progress(before + blocks.bytes_read());
     if (block->is_last) break;
+    if (progress && !progress(before + blocks.bytes_read()))
+      return model::fail(model::ErrorCode::timeout, "stopped before the end of " + source.name);
   }
   return collector.finish();
 }
@@ -70,19 +71,30 @@ model::Result<Diagnosis> Engine::run(std::vector<logs::Source> sources,
   return diagnosis;
 }
 
-model::Result<Diagnosis> Engine::run_text(const std::string& text, const std::string& name) const {
+model::Result<Diagnosis> Engine::run_inputs(std::vector<Input> inputs,
+                                            const Progress& progress) const {
   const auto start = std::chrono::steady_clock::now();
-  logs::Source source;
-  source.name = name;
-  source.hint = logs::hint_from_path(name);
   std::vector<FileFacts> files;
-  auto facts = read(source, logs::bytes_of(text), 0, 0, nullptr);
-  if (!facts) return model::fail(facts.error());
-  files.push_back(std::move(*facts));
+  long bytes = 0;
+  for (Input& input : inputs) {
+    auto facts =
+        read(input.source, std::move(input.bytes), static_cast<int>(files.size()), bytes, progress);
+    if (!facts) return model::fail(facts.error());
+    bytes += facts->bytes;
+    files.push_back(std::move(*facts));
+  }
   Diagnosis diagnosis = conclude(std::move(files));
   diagnosis.scanned.seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return diagnosis;
+}
+
+model::Result<Diagnosis> Engine::run_text(const std::string& text, const std::string& name) const {
+  std::vector<Input> inputs(1);
+  inputs[0].source.name = name;
+  inputs[0].source.hint = logs::hint_from_path(name);
+  inputs[0].bytes = logs::bytes_of(text);
+  return run_inputs(std::move(inputs));
 }
 
 }  // namespace collwatch::diagnose

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -16,19 +17,29 @@
 
 namespace collwatch::diagnose {
 
+/// A log whose bytes are at hand, whatever its source says about where they came from.
+struct Input {
+  logs::Source source;
+  std::unique_ptr<logs::Bytes> bytes;
+};
+
 /// Compiled once, used for any number of diagnoses; not changed by them.
 class Engine {
  public:
   static model::Result<Engine> build(catalogue::Catalogue catalogue);
 
-  /// Called now and then with the bytes read so far.
-  using Progress = std::function<void(long bytes)>;
+  /// Called now and then with the bytes read so far; false stops the run with an error.
+  using Progress = std::function<bool(long bytes)>;
 
   /// Reads all sources. An unreadable one is an error.
   model::Result<Diagnosis> run(std::vector<logs::Source> sources,
                                const Progress& progress = nullptr) const;
 
-  /// The same over text that is already here, under the given name.
+  /// The same over bytes that are already here.
+  model::Result<Diagnosis> run_inputs(std::vector<Input> inputs,
+                                      const Progress& progress = nullptr) const;
+
+  /// And over one text, under the given name.
   model::Result<Diagnosis> run_text(const std::string& text, const std::string& name) const;
 
   const catalogue::Catalogue& catalogue() const { return catalogue_; }

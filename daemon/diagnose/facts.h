@@ -40,7 +40,6 @@ struct Event {
   bool is_exception = false;  ///< the end of a traceback, or an abort: the process died of it
   bool is_chained = false;    ///< raised while another exception was handled
   bool is_strong = true;      ///< false: a warning, which alone proves no failure
-  int times = 1;              ///< how often it was said by this writer
 
   const std::string* field(const std::string& name) const {
     const auto it = fields.find(name);

@@ -13,6 +13,7 @@ namespace collwatch::diagnose {
 /// What the collector does with a line beyond taking its fields.
 enum class Mark {
   fields,       ///< only adds fields to the line's event
+  beside,       ///< the same, and only to lines that something else brought here
   traceback,    ///< a Python traceback begins
   frame,        ///< a line of a traceback whose beginning was cut off
   chained,      ///< "During handling of the above exception ..."

@@ -23,12 +23,23 @@ class Patterns {
   const Rule* rule(int expression) const;
   /// The catalogue's pattern behind an expression, or null.
   const catalogue::Pattern* pattern(int expression) const;
-  /// Whether of two of the catalogue's expressions the first speaks for a line that both match.
-  bool before(int a, int b) const;
+  /// Whether one of them is a rule that does more than add fields.
+  bool may_act(const std::vector<int>& expressions) const;
+  /// Of the catalogue's expressions that match a line, the one with the lowest place speaks for it.
+  int place(int expression) const { return places_[static_cast<std::size_t>(expression)]; }
+  /// Whether it makes a difference to the expression where the text begins and ends.
+  bool looks_at_ends(int expression) const {
+    return looks_at_ends_[static_cast<std::size_t>(expression)];
+  }
+  /// Expressions that are tried on every line that has a candidate.
+  const std::vector<int>& beside() const { return beside_; }
 
  private:
   match::Matcher matcher_;
   std::vector<catalogue::Pattern> catalogued_;
+  std::vector<int> beside_;
+  std::vector<int> places_;
+  std::vector<bool> looks_at_ends_;
 };
 
 }  // namespace collwatch::diagnose

@@ -11,7 +11,7 @@ namespace collwatch::diagnose {
 namespace {
 
 /// A traceback that has not ended after so many lines never will.
-constexpr int kMostLines = 2000;
+constexpr int kMostLines = 1000;
 
 constexpr std::array<std::string_view, 30> kOps = {"all_reduce",
                                                    "all_gather",

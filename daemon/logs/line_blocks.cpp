@@ -139,12 +139,10 @@ std::size_t LineBlocks::cut() const {
 model::Result<Block> LineBlocks::next() {
   if (auto filled = fill(); !filled) return model::fail(filled.error());
   Block block;
-  block.first_line = line_;
   given_ = cut();
   block.is_last = at_end_ && given_ == used_;
   if (given_ == 0) return block;
   block.ends_line = buffer_[given_ - 1] == '\n';
-  line_ += std::count(buffer_.begin(), buffer_.begin() + static_cast<long>(given_), '\n');
   block.text = std::string_view(buffer_.data(), strip_escapes(buffer_.data(), given_));
   return block;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Bytes cut into blocks of whole lines, cleaned of terminal colours, in one buffer of fixed size. A
-// line longer than the buffer comes in pieces that carry the same number. Used by the log engine.
+// line longer than the buffer comes in pieces. Used by the log engine.
 #pragma once
 
 #include <memory>
@@ -14,14 +14,13 @@ namespace collwatch::logs {
 
 struct Block {
   std::string_view text;  ///< valid until the next call
-  long first_line = 1;    ///< number of the line that text begins in
   bool ends_line = true;  ///< false: the last line goes on in the next block
   bool is_last = false;
 };
 
 class LineBlocks {
  public:
-  static constexpr std::size_t kDefaultSize = std::size_t{1} << 20;
+  static constexpr std::size_t kDefaultSize = std::size_t{1} << 18;
 
   explicit LineBlocks(std::unique_ptr<Bytes> bytes, std::size_t size = kDefaultSize);
 
@@ -39,7 +38,6 @@ class LineBlocks {
   std::string buffer_;
   std::size_t used_ = 0;   ///< bytes of the buffer that hold text
   std::size_t given_ = 0;  ///< bytes at its front that the caller has had
-  long line_ = 1;
   long bytes_read_ = 0;
   bool at_end_ = false;
   bool looks_binary_ = false;

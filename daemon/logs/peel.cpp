@@ -3,6 +3,7 @@
 // The order in which prefixes are tried, and the cursor they read with.
 #include "daemon/logs/peel.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 
@@ -14,11 +15,51 @@ namespace {
 /// More prefixes than this on one line are text that looks like prefixes.
 constexpr int kMostPrefixes = 9;
 
+/// What a prefix may begin with; most lines are told from most prefixes by that alone.
+enum First : unsigned {
+  kBracket = 1,
+  kParen = 2,
+  kDigit = 4,
+  kLetter = 8,
+  kBlank = 16,
+  kOther = 32
+};
+constexpr unsigned kName = kDigit | kLetter | kOther;
+constexpr unsigned kAny = 63;
+
+struct Shape {
+  Peeler peel;
+  unsigned first;
+};
+
 /// The more a shape says, the earlier it is tried. What could be anything comes last.
-constexpr std::array<Peeler, 18> kPeelers = {
-    peel_rank_tag, peel_c10,   peel_glog,      peel_mpi_tag, peel_kernel,     peel_time,
-    peel_level,    peel_actor, peel_container, peel_replica, peel_pod,        peel_bracketed_rank,
-    peel_nccl,     peel_box,   peel_file_tag,  peel_journal, peel_task_label, peel_host_label};
+constexpr std::array<Shape, 18> kShapes = {{{peel_rank_tag, kBracket | kBlank},
+                                            {peel_c10, kBracket},
+                                            {peel_glog, kLetter},
+                                            {peel_mpi_tag, kAny},
+                                            {peel_kernel, kBracket},
+                                            {peel_time, kBracket | kDigit | kLetter},
+                                            {peel_level, kBracket | kLetter},
+                                            {peel_actor, kBracket | kParen},
+                                            {peel_container, kLetter},
+                                            {peel_replica, kLetter},
+                                            {peel_pod, kBracket},
+                                            {peel_bracketed_rank, kBracket},
+                                            {peel_nccl, kName},
+                                            {peel_box, kOther},
+                                            {peel_file_tag, kBracket},
+                                            {peel_journal, kName},
+                                            {peel_task_label, kDigit | kBlank},
+                                            {peel_host_label, kDigit | kLetter}}};
+
+First first_of(char c) {
+  if (c == '[') return kBracket;
+  if (c == '(') return kParen;
+  if (c == ' ') return kBlank;
+  if (c >= '0' && c <= '9') return kDigit;
+  if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')) return kLetter;
+  return kOther;
+}
 
 bool is_name_char(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
@@ -72,12 +113,11 @@ std::string_view Cursor::name() {
 
 std::string_view peel(std::string_view line, Who& who) {
   for (int count = 0; count < kMostPrefixes; ++count) {
-    bool peeled = false;
-    for (const Peeler peeler : kPeelers) {
-      // Indented text is the body of something: only boxes and tags may stand further right.
-      peeled = peeler(line, who);
-      if (peeled) break;
-    }
+    if (line.empty()) break;
+    const unsigned first = first_of(line[0]);
+    const bool peeled = std::any_of(kShapes.begin(), kShapes.end(), [&](const Shape& shape) {
+      return (shape.first & first) != 0 && shape.peel(line, who);
+    });
     if (!peeled) break;
   }
   return line;

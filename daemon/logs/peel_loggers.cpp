@@ -104,7 +104,9 @@ char take_level(Cursor& cursor) {
                                                      {"Warning", 'W'},
                                                      {"Error", 'E'},
                                                      {"Info", 'I'}}};
+  if (std::string_view("WCDIEFTwiedf").find(cursor.peek()) == std::string_view::npos) return 0;
   for (const Level& level : kLevels) {
+    if (level.word[0] != cursor.peek()) continue;
     if (cursor.take(level.word)) return level.letter;
   }
   return 0;

@@ -7,13 +7,15 @@
 #include <re2/re2.h>
 
 #include <algorithm>
+#include <cctype>
+#include <cstring>
 #include <map>
+#include <numeric>
 
 namespace collwatch::match {
 namespace {
 
-constexpr std::size_t kLong = 8;  ///< literals of this length or more share the fast search
-constexpr int kShortest = 4;      ///< shorter ones are of no use as a filter
+constexpr int kShortest = 4;  ///< shorter literals are of no use as a filter
 constexpr std::int64_t kMemory = std::int64_t{1} << 20;  ///< for one expression
 constexpr int kMostGroups = 24;
 
@@ -27,47 +29,102 @@ RE2::Options options() {
   return options;
 }
 
-/// Literals of which one must occur wherever the expression matches; empty where there are none.
-/// RE2 says which strings matter; those without which it gives up are necessary alone.
-std::vector<std::string> required_literals(const std::string& expression) {
-  re2::FilteredRE2 filter(kShortest);
-  int id = 0;
-  if (filter.Add(expression, options(), &id) != RE2::NoError) return {};
-  std::vector<std::string> atoms;
-  filter.Compile(&atoms);
-  if (atoms.empty()) return {};
-  std::string best;
-  double best_score = 0;
-  std::vector<int> potentials;
-  for (std::size_t without = 0; without < atoms.size(); ++without) {
-    std::vector<int> rest;
-    for (std::size_t i = 0; i < atoms.size(); ++i) {
-      if (i != without) rest.push_back(static_cast<int>(i));
-    }
-    potentials.clear();
-    filter.AllPotentials(rest, &potentials);
-    if (!potentials.empty()) continue;
-    const double score = rarity(rarest_part(atoms[without], kLong));
-    if (best.empty() || score > best_score) {
-      best = atoms[without];
-      best_score = score;
-    }
-  }
-  return best.empty() ? atoms : std::vector<std::string>{best};
+/// What a line must hold for an expression to match it.
+struct Literals {
+  std::vector<std::string> any_of;  ///< empty: nothing is known
+  std::string and_also;             ///< empty: nothing more
+};
+
+/// The byte of a literal to look for: neither letter, which has two cases, nor blank.
+std::size_t pivot_of(const std::string& literal) {
+  const auto it = std::find_if(literal.begin(), literal.end(), [](unsigned char c) {
+    return c > ' ' && c < 0x7f && std::isalnum(c) == 0;
+  });
+  return it == literal.end() ? std::string::npos : static_cast<std::size_t>(it - literal.begin());
 }
 
-/// One search for literals of one length, and which expressions each literal stands for.
+/// Literals of which one must occur wherever the expression matches: of all that RE2 knows, the
+/// common ones are left out as long as the others suffice. Empty where there are none.
+Literals required_literals(const std::string& expression) {
+  Literals literals;
+  re2::FilteredRE2 filter(kShortest);
+  int id = 0;
+  if (filter.Add(expression, options(), &id) != RE2::NoError) return literals;
+  std::vector<std::string> atoms;
+  filter.Compile(&atoms);
+  std::vector<std::size_t> commonest_first(atoms.size());
+  std::iota(commonest_first.begin(), commonest_first.end(), std::size_t{0});
+  // A single short literal makes the search through all text slow: these go first.
+  std::sort(commonest_first.begin(), commonest_first.end(), [&](std::size_t a, std::size_t b) {
+    const bool a_is_long = atoms[a].size() >= Sampler::kWidest;
+    const bool b_is_long = atoms[b].size() >= Sampler::kWidest;
+    return a_is_long != b_is_long ? b_is_long : rarity(atoms[a]) < rarity(atoms[b]);
+  });
+  std::vector<bool> is_needed(atoms.size(), true);
+  std::vector<int> absent_by_choice;
+  std::vector<int> potentials;
+  for (const std::size_t candidate : commonest_first) {
+    // Were only the atoms found that are left out, the expression must still be ruled out.
+    absent_by_choice.push_back(static_cast<int>(candidate));
+    potentials.clear();
+    filter.AllPotentials(absent_by_choice, &potentials);
+    if (potentials.empty()) {
+      is_needed[candidate] = false;
+    } else {
+      absent_by_choice.pop_back();
+    }
+  }
+  for (std::size_t i = 0; i < atoms.size(); ++i) {
+    if (is_needed[i]) literals.any_of.push_back(atoms[i]);
+  }
+  const bool has_tiny =
+      std::any_of(literals.any_of.begin(), literals.any_of.end(),
+                  [](const std::string& one) { return one.size() < Sampler::kGram; });
+  if (has_tiny) literals.any_of.clear();
+  // RE2 may know of others that must be in the line as well: one of them is looked for then.
+  for (std::size_t i = 0; i < atoms.size(); ++i) {
+    if (is_needed[i] || pivot_of(atoms[i]) == std::string::npos) continue;
+    std::vector<int> others;
+    for (std::size_t j = 0; j < atoms.size(); ++j) {
+      if (j != i) others.push_back(static_cast<int>(j));
+    }
+    potentials.clear();
+    filter.AllPotentials(others, &potentials);
+    if (!potentials.empty()) continue;
+    if (literals.and_also.empty() || rarity(atoms[i]) > rarity(literals.and_also))
+      literals.and_also = atoms[i];
+  }
+  return literals;
+}
+
+/// Whether the line around `at` holds `literal`, letter case ignored.
+bool line_holds(std::string_view block, std::size_t at, const std::string& literal,
+                std::size_t pivot) {
+  const std::size_t start = block.rfind('\n', at) + 1;  // npos + 1 is 0
+  const std::size_t end = std::min(block.find('\n', at), block.size());
+  if (end - start < literal.size()) return false;
+  const std::size_t last = end - (literal.size() - pivot);
+  for (std::size_t i = start + pivot; i <= last; ++i) {
+    const void* const found = std::memchr(block.data() + i, literal[pivot], last + 1 - i);
+    if (found == nullptr) return false;
+    i = static_cast<std::size_t>(static_cast<const char*>(found) - block.data());
+    if (equal_folded(block.data() + i - pivot, literal.data(), literal.size())) return true;
+  }
+  return false;
+}
+
+/// One search, and which expressions each of its literals stands for.
 struct Search {
   Sampler sampler;
   std::vector<std::vector<int>> expressions;
 
-  void build(const std::map<std::string, std::vector<int>>& literals, std::size_t length) {
+  explicit Search(const std::map<std::string, std::vector<int>>& literals) {
     std::vector<std::string> texts;
     for (const auto& [text, owners] : literals) {
       texts.push_back(text);
       expressions.push_back(owners);
     }
-    sampler = Sampler(texts, length);
+    sampler = Sampler(std::move(texts));
   }
 };
 
@@ -77,6 +134,7 @@ struct Matcher::Parts {
   std::vector<std::unique_ptr<RE2>> expressions;
   std::vector<std::vector<std::pair<int, std::string>>> groups;  // of each expression
   std::vector<int> unfiltered;
+  std::vector<std::pair<std::string, std::size_t>> and_also;  // of each expression, and its pivot
   std::vector<Search> searches;
 };
 
@@ -85,9 +143,11 @@ Matcher::~Matcher() = default;
 Matcher::Matcher(Matcher&&) noexcept = default;
 Matcher& Matcher::operator=(Matcher&&) noexcept = default;
 
-model::Result<Matcher> Matcher::build(const std::vector<std::string>& expressions) {
+model::Result<Matcher> Matcher::build(const std::vector<std::string>& expressions,
+                                      const std::vector<int>& never_candidates) {
   auto parts = std::make_unique<Parts>();
-  std::map<std::size_t, std::map<std::string, std::vector<int>>> by_length;
+  std::map<std::string, std::vector<int>> long_literals;
+  std::map<std::string, std::vector<int>> short_literals;
   for (const std::string& text : expressions) {
     auto expression = std::make_unique<RE2>(text, options());
     if (!expression->ok()) {
@@ -104,17 +164,22 @@ model::Result<Matcher> Matcher::build(const std::vector<std::string>& expression
       groups.emplace_back(number, name);
     parts->groups.push_back(std::move(groups));
     parts->expressions.push_back(std::move(expression));
-    const std::vector<std::string> literals = required_literals(text);
-    if (literals.empty()) parts->unfiltered.push_back(id);
-    for (const std::string& literal : literals) {
-      const std::size_t length = std::min(literal.size(), kLong);
-      auto& owners = by_length[length][rarest_part(literal, length)];
-      if (owners.empty() || owners.back() != id) owners.push_back(id);
+    parts->and_also.emplace_back();
+    if (std::find(never_candidates.begin(), never_candidates.end(), id) != never_candidates.end())
+      continue;
+    Literals literals = required_literals(text);
+    if (literals.any_of.empty()) parts->unfiltered.push_back(id);
+    if (!literals.and_also.empty()) {
+      const std::size_t pivot = pivot_of(literals.and_also);
+      parts->and_also.back() = {std::move(literals.and_also), pivot};
+    }
+    for (const std::string& literal : literals.any_of) {
+      const bool is_long = literal.size() >= Sampler::kWidest;
+      (is_long ? long_literals : short_literals)[literal].push_back(id);
     }
   }
-  for (const auto& [length, literals] : by_length) {
-    parts->searches.emplace_back();
-    parts->searches.back().build(literals, length);
+  for (const auto* literals : {&long_literals, &short_literals}) {
+    if (!literals->empty()) parts->searches.emplace_back(*literals);
   }
   Matcher matcher;
   matcher.parts_ = std::move(parts);
@@ -129,6 +194,8 @@ void Matcher::candidates(std::string_view block, std::vector<Candidate>& found) 
     search.sampler.find(block, hits);
     for (const Hit& hit : hits) {
       for (const int expression : search.expressions[static_cast<std::size_t>(hit.literal)]) {
+        const auto& [also, pivot] = parts_->and_also[static_cast<std::size_t>(expression)];
+        if (!also.empty() && !line_holds(block, hit.at, also, pivot)) continue;
         found.push_back({hit.at, expression});
       }
     }
@@ -146,6 +213,10 @@ bool Matcher::matches(int expression, std::string_view line) const {
       text, 0, text.size(), RE2::UNANCHORED, nullptr, 0);
 }
 
+bool Matcher::has_fields(int expression) const {
+  return !parts_->groups[static_cast<std::size_t>(expression)].empty();
+}
+
 bool Matcher::fields(int expression, std::string_view line, std::vector<Field>& into) const {
   const RE2& compiled = *parts_->expressions[static_cast<std::size_t>(expression)];
   const re2::StringPiece text(line.data(), line.size());
@@ -161,6 +232,10 @@ bool Matcher::fields(int expression, std::string_view line, std::vector<Field>& 
 
 const std::vector<int>& Matcher::unfiltered() const {
   return parts_->unfiltered;
+}
+
+std::size_t Matcher::passes() const {
+  return parts_->searches.size();
 }
 
 }  // namespace collwatch::match

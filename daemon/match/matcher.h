@@ -34,21 +34,28 @@ class Matcher {
   Matcher& operator=(Matcher&&) noexcept;
 
   /// An expression that does not compile, or that would need too much memory, is named in the
-  /// error.
-  static model::Result<Matcher> build(const std::vector<std::string>& expressions);
+  /// error. `never_candidates` are indices of those that the prefilter shall not look for.
+  static model::Result<Matcher> build(const std::vector<std::string>& expressions,
+                                      const std::vector<int>& never_candidates = {});
 
-  /// All places in a block of lines at which an expression might match, in the order of the text.
+  /// All places in a block of lines at which an expression might match, in the order of the lines.
   /// Complete for lines that are ASCII where the expression is.
   void candidates(std::string_view block, std::vector<Candidate>& found) const;
 
   /// Whether one expression matches somewhere in the line.
   bool matches(int expression, std::string_view line) const;
 
+  /// Whether it has named groups.
+  bool has_fields(int expression) const;
+
   /// The named groups that took part, where it matches.
   bool fields(int expression, std::string_view line, std::vector<Field>& into) const;
 
   /// Expressions without a literal to search for: these are tried on every line.
   const std::vector<int>& unfiltered() const;
+
+  /// How often candidates() goes over the text: short literals cost a slow pass of their own.
+  std::size_t passes() const;
 
  private:
   struct Parts;
