@@ -129,8 +129,9 @@ class Agent {
     std::string build;                  ///< of its Gloo worker
     std::int64_t interval_ms = 0;       ///< of its rounds
     std::optional<base::TimePoint> heard_udp;
-    std::string host;                ///< where its datagrams and calls come from
-    std::int64_t last_round_ms = 0;  ///< as it told us, for the echo
+    std::optional<base::TimePoint> stranger_at;  ///< somebody else first spoke in its name
+    std::string host;                            ///< where its datagrams and calls come from
+    std::int64_t last_round_ms = 0;              ///< as it told us, for the echo
     base::TimePoint last_round_at{};
     WitnessLoss loss;
     std::unique_ptr<peer::Call> call;  ///< evidence over TCP, or `left`

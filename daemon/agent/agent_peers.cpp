@@ -125,14 +125,20 @@ bool Agent::is_who_it_says(const peer::Request& request, const peer::Address& re
   return !listed || listed->host() == remote.host();
 }
 
+/// Somebody speaks in that name from elsewhere, without the cookie. It may be the peer itself
+/// (started anew, with another address than the list has): asked at its listed address it gets the
+/// cookie, and is known the next time. If the one we know speaks on meanwhile, there are two of
+/// them.
 void Agent::refuse_impostor(const std::string& name, const peer::Address& remote,
                             const peer::Server::Responder& respond) {
-  const PeerFacts& facts = facts_[name];
-  const bool lives_elsewhere = facts.heard_udp && !facts.host.empty() &&
-                               facts.host != remote.host() &&
-                               Clock::now() - *facts.heard_udp < config_.edge.interval * 2;
+  PeerLink& link = *links_.at(name);
+  PeerFacts& facts = facts_[name];
+  link.greet();
+  if (!facts.stranger_at) facts.stranger_at = Clock::now();
+  const bool two_of_them = !link.left() && facts.heard_udp && facts.host != remote.host() &&
+                           *facts.heard_udp > *facts.stranger_at + config_.edge.interval;
   peer::Reply reply{.from = identity()};
-  if (lives_elsewhere) {
+  if (two_of_them) {
     around_.misconfig(
         name, model::Reason::duplicate_name,
         "two live agents are called " + name + ": " + facts.host + " and " + remote.host());
