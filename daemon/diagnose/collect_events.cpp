@@ -13,6 +13,7 @@ namespace {
 constexpr std::size_t kManyEvents = 4000;   ///< of one file: from here on only what is new
 constexpr std::size_t kMostEvents = 20000;  ///< of one file
 constexpr std::size_t kMostExits = 20000;  ///< of one file; likewise what launchers end and restart
+constexpr std::size_t kMostListed = 4096;  ///< bytes of a list of ranks
 constexpr int kMostPerPattern = 200;       ///< of one writer
 constexpr int kMostBenign = 20;            ///< likewise, of a pattern that is no failure
 constexpr int kMostOfMany = 2;             ///< of one writer and pattern, where there are many
@@ -180,6 +181,10 @@ void Collector::rule(const Rule& found, Event& event, Open& open) {
     case Mark::restart:
       facts_.restarts.push_back(event.place);
       break;
+    case Mark::list:
+      open.lists_for = open.newest;
+      look_until_ = std::max(look_until_, event.place.line + kLookOn);
+      break;
     case Mark::terminated:
       if (const auto pid = integer(event, "pid")) facts_.terminated.push_back(*pid);
       break;
@@ -191,6 +196,18 @@ void Collector::rule(const Rule& found, Event& event, Open& open) {
     case Mark::beside:
       break;
   }
+}
+
+bool Collector::listed(std::string_view text, Open& open) {
+  const std::size_t digits = text.find_first_not_of("0123456789");
+  if (digits == 0 || digits > 7 || text.substr(digits, 3) != ": [") {
+    open.lists_for = -1;
+    return false;
+  }
+  std::string& culprits = facts_.events[static_cast<std::size_t>(open.lists_for)].fields["culprit"];
+  if (culprits.size() < kMostListed)
+    culprits += (culprits.empty() ? "" : ", ") + std::string(text.substr(0, digits));
+  return true;
 }
 
 void Collector::exited(Event& event) {
@@ -281,6 +298,7 @@ void Collector::keep(Event event, int expression, Open& open) {
   const auto at = static_cast<std::size_t>(expression + 1);
   if (at >= open.kept.size()) open.kept.resize(at + 1);
   ++open.kept[at];
+  open.newest = static_cast<int>(facts_.events.size());
   if (event.role != catalogue::Role::benign && event.is_strong && !event.pattern.empty()) {
     open.last_event = static_cast<int>(facts_.events.size());
     facts_.writers[open.writer].after_failure = 0;

@@ -152,6 +152,7 @@ void Collector::line(std::string_view raw, long number, const std::vector<int>& 
   ++writer.lines;
   writer.last = place;
   if (text.empty()) return;
+  if (open.lists_for >= 0 && listed(text, open)) return;
   if (expressions.empty() && !open.traceback.is_open()) return ordinary(text, place, open);
   bool is_exception = false;
   if (open.traceback.is_open()) {

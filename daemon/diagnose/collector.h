@@ -35,7 +35,9 @@ class Collector {
   struct Open {  ///< what is going on with one writer
     std::size_t writer = 0;
     Tracebacks traceback;
-    int last_event = -1;
+    int last_event = -1;                   ///< its last failure
+    int newest = -1;                       ///< its last event of any kind
+    int lists_for = -1;                    ///< the event whose missing ranks the next lines name
     std::vector<std::uint16_t> kept;       ///< events of each expression; of kNoPattern first
     std::unordered_set<std::size_t> seen;  ///< hashes of the events: repeats are left out
     std::string last_text;                 ///< of its last ordinary line, as written
@@ -64,6 +66,8 @@ class Collector {
   void exited(Event& event);
   void keep(Event event, int expression, Open& open);
   void exception(std::string_view text, int expression, Event& event, Open& open);
+  /// Whether the line names another missing rank: "2: [tensor, tensor]".
+  bool listed(std::string_view text, Open& open);
   void ordinary(std::string_view text, Place place, Open& open);
   Open& open_of(const logs::Who& who);
 

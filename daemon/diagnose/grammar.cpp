@@ -52,8 +52,10 @@ const Rule kRules[] = {
      R"(Rank (?P<culprit>\d+) timed out in monitoredBarrier after)"},
     {"barrier-innocent", Mark::fields,
      R"(Rank (?P<innocent>\d+) successfully reached monitoredBarrier)"},
+    {"mismatch-pair", Mark::fields,
+     R"(Detected mismatch between collectives on ranks\. Rank (?P<rank_a>\d+) is running (?:inconsistent )?collective: CollectiveFingerPrint\((?P<print_a>.*?)\), but Rank (?P<rank_b>\d+) is running collective: CollectiveFingerPrint\((?P<print_b>.*?)\)(?:\.|$))"},
     {"mismatch", Mark::fields,
-     R"(Detected mismatch between collectives on ranks\. Rank (?P<rank_a>\d+) is running (?:inconsistent )?collective: CollectiveFingerPrint\((?P<print_a>.*?)\)(?:, but Rank (?P<rank_b>\d+) is running collective: CollectiveFingerPrint\((?P<print_b>.*?)\)(?:\.|$))?)"},
+     R"(Detected mismatch between collectives on ranks\. Rank (?P<rank_a>\d+) is running (?:inconsistent )?collective: CollectiveFingerPrint\((?P<print_a>.*?)\)(?:\.|$))"},
     {"lagging", Mark::fields,
      R"(ranks \[(?P<culprit>[\d, ]+)\] are the lagging ranks that caused this timeout)"},
     {"lagging-list", Mark::fields,
@@ -71,6 +73,7 @@ const Rule kRules[] = {
      R"(Duplicate GPU detected ?: rank (?P<rank_a>\d+) and rank (?P<rank_b>\d+) both on CUDA device)"},
 
     // Who is missing.
+    {"horovod-missing", Mark::list, R"(^Missing ranks: *$)"},
     {"missing-ranks", Mark::fields, R"(missing_ranks=\[(?P<missing>[\d, ]+)\])"},
     {"missing-flight", Mark::fields, R"(missing ranks: \{?\[?(?P<missing>[\d, ]+))"},
     {"missing-dumps", Mark::fields, R"(Missing dump files from ranks \{?\[?(?P<missing>[\d, ]+))"},

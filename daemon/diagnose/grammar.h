@@ -24,6 +24,7 @@ enum class Mark {
   report_exit,  ///< elastic's table: exit code and pid
   exited,       ///< any other line that says how a process ended
   restart,      ///< the worker group starts again
+  list,         ///< "Missing ranks:", of the event before it; they follow line by line
   terminated,   ///< a launcher ends a process
   world         ///< mentions the world size
 };

@@ -18,6 +18,8 @@ class Patterns {
   static model::Result<Patterns> build(const catalogue::Catalogue& catalogue);
 
   const match::Matcher& matcher() const { return matcher_; }
+  /// Expressions are numbered from 0.
+  int count() const { return static_cast<int>(places_.size()); }
 
   /// The rule of the grammar behind an expression, or null where it is one of the catalogue's.
   const Rule* rule(int expression) const;

@@ -224,7 +224,8 @@ bool peel_level(std::string_view& text, Who& who) {
     // logging.basicConfig: LEVEL:logger:text. "ERROR: text" is text.
     const std::string_view logger = cursor.name();
     if (logger.empty() || !cursor.take(':')) return false;
-  } else if (who.time.empty() && cursor.rest().substr(0, 4).find_first_of("0123456789") != 1) {
+  } else if (who.time.empty() && cursor.rest().substr(0, 4).find_first_of("0123456789") != 1 &&
+             !(cursor.rest().substr(0, 2) == " [" && text[1] >= 'A' && text[1] <= 'Z')) {
     return false;  // a level word alone, at the front of a sentence
   } else if (!cursor.take(' ')) {
     return false;

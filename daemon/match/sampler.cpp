@@ -170,8 +170,9 @@ Sampler::Sampler(std::vector<std::string> literals) : literals_(std::move(litera
 void Sampler::check(std::string_view text, std::size_t at, std::uint32_t bucket,
                     std::vector<Hit>& hits) const {
   const bool is_inside = at >= kWidest && at + kWidest <= text.size();
-  for (std::uint32_t i = bucket_[bucket]; i < bucket_[bucket + 1]; ++i) {
-    const Place& place = places_[i];
+  const Place* const end = places_.data() + bucket_[bucket + 1];
+  for (const Place* it = places_.data() + bucket_[bucket]; it != end; ++it) {
+    const Place& place = *it;
     const std::size_t window = at - place.in_window;  // wraps only where the next test sees it
     if (is_inside && (word_at(text.data() + window, kWidest) & window_mask_) != place.window) {
       continue;

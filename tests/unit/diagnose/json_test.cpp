@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "daemon/diagnose/print.h"
 #include "tests/support/catch.h"
@@ -38,9 +39,13 @@ TEST_CASE("every diagnosis is valid against its schema") {
     std::cout << "SKIPPED: python3-jsonschema is not installed (or is older than draft 2020-12)\n";
     return;
   }
+  std::set<std::pair<std::string, bool>> seen;  // a validator's start takes longer than a diagnosis
   for (const Case& one : cases()) {
     INFO(one.name);
-    CHECK(validate(to_json(diagnose_paths({one.logs.string()}))) == 0);
+    const Diagnosis diagnosis = diagnose_paths({one.logs.string()});
+    const auto [fingerprint, rank] = essence(diagnosis);
+    if (!seen.emplace(fingerprint, rank.has_value()).second) continue;
+    CHECK(validate(to_json(diagnosis)) == 0);
   }
 }
 
@@ -53,7 +58,9 @@ TEST_CASE("the schema knows every fingerprint, in the order of the vocabulary") 
 
 TEST_CASE("bytes that are no UTF-8 come out as valid JSON") {
   const auto diagnosis = engine().run_text(
-      "[rank1]: Traceback (most recent call last):\n[rank1]: ValueError: \xff\xfe bad \x80 \xc3\x28\n", "x.log");
+      "[rank1]: Traceback (most recent call last):\n[rank1]: ValueError: \xff\xfe bad \x80 "
+      "\xc3\x28\n",
+      "x.log");
   REQUIRE(diagnosis.has_value());
   const json parsed = json::parse(to_json(*diagnosis));
   CHECK(parsed["verdict"]["fingerprint"] == "worker_exit");

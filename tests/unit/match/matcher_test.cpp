@@ -18,7 +18,6 @@ struct World {
   catalogue::Catalogue catalogue;
   diagnose::Patterns patterns;
   std::vector<std::string> examples;
-  int expressions = 0;
 };
 
 const World& world() {
@@ -35,8 +34,6 @@ const World& world() {
         if (example.find('\n') == std::string::npos) world.examples.push_back(example);
       }
     }
-    world.expressions =
-        static_cast<int>(diagnose::grammar().size() + world.catalogue.patterns().size());
     return world;
   }();
   return made;
@@ -90,7 +87,7 @@ void check_complete(const std::vector<std::string>& lines) {
     named[line].insert(candidate.expression);
   }
   for (std::size_t i = 0; i < lines.size(); ++i) {
-    for (int expression = 0; expression < world().expressions; ++expression) {
+    for (int expression = 0; expression < world().patterns.count(); ++expression) {
       if (named[i].count(expression) != 0) continue;
       if (std::count(beside.begin(), beside.end(), expression) != 0) continue;
       if (!matcher.matches(expression, lines[i])) continue;
