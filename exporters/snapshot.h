@@ -157,6 +157,7 @@ struct Snapshot {
 
   Counters counters;
   int workers_unreaped = 0;
+  std::uint64_t events_dropped = 0;  ///< did not reach the event log: a full or dead disk
   bool config_reload_success = true;
   bool ready = false;
   std::string not_ready_because;  ///< one sentence while !ready

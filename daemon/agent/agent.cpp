@@ -72,6 +72,7 @@ Agent::Agent(base::EventLoop& loop, config::Config config, Options options)
   around_.worker_running = [this] { return worker_->running(); };
   around_.build = [this] { return worker_->build(); };
   around_.identity = [this] { return identity(); };
+  around_.request_to = [this](const std::string& peer) { return request_to(peer); };
   around_.next_number = [this] { return ++numbers_; };
   around_.address = [this](const std::string& peer) { return resolver_.address(peer); };
   around_.round = [this] { return round_; };
@@ -174,6 +175,7 @@ void Agent::set_members() {
     }
     witness_->forget(link->first);
     clock_.forget(link->first);
+    cookies_.forget(link->first);
     facts_.erase(link->first);
     shown_states_.erase(link->first);
     link = links_.erase(link);
@@ -254,6 +256,9 @@ void Agent::count_probes() {
   ledger_.count_witness("received", "malformed", seen.malformed);
   if (!worker_->unavailable().empty()) {
     ledger_.count_skip("gloo", model::SkipReason::not_installed);
+  }
+  for (const auto& [name, link] : links_) {
+    if (witness_missing(*link)) ledger_.count_skip("witness", model::SkipReason::unavailable);
   }
 }
 

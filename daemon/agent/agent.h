@@ -21,6 +21,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/agent/cookies.h"
 #include "daemon/agent/evidence_board.h"
 #include "daemon/agent/group_link.h"
 #include "daemon/agent/ledger.h"
@@ -34,6 +35,7 @@
 #include "daemon/peer/round_clock.h"
 #include "daemon/peer/server.h"
 #include "daemon/peer/witness.h"
+#include "daemon/state/link_patience.h"
 #include "daemon/state/tracker.h"
 #include "exporters/snapshot.h"
 
@@ -80,12 +82,18 @@ class Agent {
 
   // agent_peers.cpp
   peer::Identity identity() const;
+  /// A request to that peer, with what proves it to be ours; its body is the caller's.
+  peer::Request request_to(const std::string& peer) const;
+  bool is_who_it_says(const peer::Request& request, const peer::Address& remote) const;
+  void refuse_impostor(const std::string& name, const peer::Address& remote,
+                       const peer::Server::Responder& respond);
   void on_request(const peer::Request& request, const peer::Address& local,
                   const peer::Address& remote, peer::Server::Responder respond);
   void on_witness(const peer::WitnessMessage& message, const std::string& from_host, bool udp);
   /// False: another live agent of that name is known, this one is not taken.
   bool on_identity(const peer::Identity& identity, const std::string& remote_host,
                    std::optional<base::Millis> round_trip);
+  void note_address(const std::string& name, const std::string& host);
   void on_peer_left(const std::string& name);
   void send_witnesses(bool left);
   peer::WitnessMessage witness_message() const;
@@ -117,11 +125,13 @@ class Agent {
   struct PeerFacts {
     std::optional<std::int64_t> wall_offset_ms;
     std::optional<std::uint32_t> view;  ///< the first bits of its view hash
+    std::string advertised;             ///< where its own list has it; empty: by name
     std::string build;                  ///< of its Gloo worker
     std::int64_t interval_ms = 0;       ///< of its rounds
     std::optional<base::TimePoint> heard_udp;
-    std::string host;                ///< where its datagrams and calls come from
-    std::int64_t last_round_ms = 0;  ///< as it told us, for the echo
+    std::optional<base::TimePoint> stranger_at;  ///< somebody else first spoke in its name
+    std::string host;                            ///< where its datagrams and calls come from
+    std::int64_t last_round_ms = 0;              ///< as it told us, for the echo
     base::TimePoint last_round_at{};
     WitnessLoss loss;
     std::unique_ptr<peer::Call> call;  ///< evidence over TCP, or `left`
@@ -147,6 +157,7 @@ class Agent {
   EvidenceBoard board_;
   attribute::LocalHealth health_;
   state::Tracker tracker_;
+  state::LinkPatience link_patience_;
   std::vector<exporters::Verdict> verdicts_;
   PeerLinkSurroundings around_;
   std::unique_ptr<WorkerLink> worker_;
@@ -154,6 +165,7 @@ class Agent {
   std::unique_ptr<peer::WitnessSocket> witness_;
   std::map<std::string, std::unique_ptr<PeerLink>> links_;
   std::map<std::string, PeerFacts> facts_;
+  Cookies cookies_;
   std::map<std::pair<std::string, model::Reason>, Misconfig> misconfigs_;
   std::unique_ptr<GroupLink> group_;
 

@@ -20,6 +20,10 @@ namespace {
 /// An edge that has worked for so many rounds without one datagram has no witness: UDP is filtered.
 constexpr int kRoundsWithoutWitness = 5;
 
+bool from_loopback(const std::string& host) {
+  return host == "::1" || host.rfind("127.", 0) == 0;
+}
+
 /// The view hash as datagrams carry it: its first 32 bits.
 std::uint32_t short_view(const std::string& hash) {
   return static_cast<std::uint32_t>(std::strtoull(hash.substr(0, 8).c_str(), nullptr, 16));
@@ -77,13 +81,21 @@ void Agent::on_request(const peer::Request& request, const peer::Address& local,
     return refuse(peer::RefusalReason::unknown_member,
                   "'" + name + "' is not in the member list of " + config_.node);
   }
+  if (!is_who_it_says(request, remote)) return refuse_impostor(name, remote, respond);
+  respond = [this, name, answer = std::move(respond)](const peer::Reply& reply) {
+    peer::Reply with_cookie = reply;
+    with_cookie.from.cookie = cookies_.for_peer(name);
+    answer(with_cookie);
+  };
   if (!on_identity(request.from, remote.host(), std::nullopt)) {
     return refuse(peer::RefusalReason::duplicate_name,
                   "another agent of that name is alive at " + facts_[name].host);
   }
+  facts_[name].advertised = request.from.advertised;
+  if (!remote.is_loopback()) note_address(name, remote.host());
   PeerLink& link = *found->second;
   if (std::holds_alternative<peer::MeetPair>(request.body)) {
-    link.on_meet(request, local, remote, std::move(respond));
+    link.on_meet(request, local, std::move(respond));
     return;
   }
   if (std::holds_alternative<peer::MeetGroup>(request.body) ||
@@ -96,6 +108,47 @@ void Agent::on_request(const peer::Request& request, const peer::Address& local,
   }
   if (std::holds_alternative<peer::Left>(request.body)) on_peer_left(name);
   respond(peer::Reply{.from = identity()});
+}
+
+peer::Request Agent::request_to(const std::string& peer) const {
+  peer::Request request{.from = identity()};
+  request.from.cookie = cookies_.for_peer(peer);
+  request.shows = cookies_.to_show(peer);
+  return request;
+}
+
+/// It shows what only it was given, or calls from where the list says it is. Where that is a name
+/// that does not resolve now, nobody can tell, and it is believed.
+bool Agent::is_who_it_says(const peer::Request& request, const peer::Address& remote) const {
+  if (cookies_.is_from(request.from.name, request.shows)) return true;
+  const auto listed = resolver_.address(request.from.name);
+  return !listed || listed->host() == remote.host();
+}
+
+/// Somebody speaks in that name from elsewhere, without the cookie. It may be the peer itself
+/// (started anew, with another address than the list has): asked at its listed address it gets the
+/// cookie, and is known the next time. If the one we know speaks on meanwhile, there are two of
+/// them.
+void Agent::refuse_impostor(const std::string& name, const peer::Address& remote,
+                            const peer::Server::Responder& respond) {
+  PeerLink& link = *links_.at(name);
+  PeerFacts& facts = facts_[name];
+  link.greet();
+  if (!facts.stranger_at) facts.stranger_at = Clock::now();
+  const bool two_of_them = !link.left() && facts.heard_udp && facts.host != remote.host() &&
+                           *facts.heard_udp > *facts.stranger_at + config_.edge.interval;
+  peer::Reply reply{.from = identity()};
+  if (two_of_them) {
+    around_.misconfig(
+        name, model::Reason::duplicate_name,
+        "two live agents are called " + name + ": " + facts.host + " and " + remote.host());
+    reply.body = peer::Refusal{peer::RefusalReason::duplicate_name,
+                               "another agent of that name is alive at " + facts.host};
+  } else {
+    reply.body = peer::Refusal{peer::RefusalReason::unknown_member,
+                               "the member list has " + name + " at another address than yours"};
+  }
+  respond(reply);
 }
 
 bool Agent::on_identity(const peer::Identity& identity, const std::string& remote_host,
@@ -121,7 +174,8 @@ bool Agent::on_identity(const peer::Identity& identity, const std::string& remot
     facts = PeerFacts{};
   }
   link.on_incarnation(identity.incarnation);
-  witness_->admit(identity.name, identity.incarnation);
+  cookies_.keep(identity.name, identity.cookie);
+  witness_->admit(identity.name, identity.incarnation, cookies_.for_peer(identity.name));
   if (!remote_host.empty()) facts.host = remote_host;
   facts.wall_offset_ms = identity.wall_offset_ms;
   facts.view = short_view(identity.view_hash);
@@ -135,6 +189,14 @@ bool Agent::on_identity(const peer::Identity& identity, const std::string& remot
   }
   if (round_trip) clock_.sample(identity.name, identity.round_ms, now, *round_trip);
   return true;
+}
+
+/// Calls and datagrams leave by the interface that Gloo would take, too.
+void Agent::note_address(const std::string& name, const std::string& host) {
+  const std::string& advertised = facts_[name].advertised;
+  if (advertised.empty() || advertised == host) return;
+  around_.misconfig(name, model::Reason::wrong_interface,
+                    name + " is configured at " + advertised + " but comes from " + host);
 }
 
 void Agent::on_peer_left(const std::string& name) {
@@ -164,6 +226,7 @@ void Agent::on_witness(const peer::WitnessMessage& message, const std::string& f
   facts.wall_offset_ms = message.wall_offset_ms;
   facts.view = message.view;
   if (udp) {
+    if (!from_loopback(from_host)) note_address(message.from, from_host);
     link.history().on_heard(now);
     facts.heard_udp = now;
     facts.loss.on_heard();
@@ -180,7 +243,7 @@ void Agent::on_witness(const peer::WitnessMessage& message, const std::string& f
       if (delay >= -2 && delay < 500) clock_.sample_offset(message.from, offset, delay, now);
     }
   }
-  board_.hear(*index, message, now);
+  board_.hear(*index, message, round_, now);
   if (const auto word = board_.word(*index, board_.self(), now);
       word && word->state == attribute::EdgeState::failing) {
     link.history().on_peer_failure(word->outcome);
@@ -236,6 +299,7 @@ void Agent::send_witnesses(bool left) {
     if (!to || link->incarnation().empty() || link->left()) continue;
     PeerFacts& facts = facts_[name];
     message.to = peer::name_hash(name);
+    message.shows = cookies_.to_show(name);
     message.echo_round_ms.reset();
     if (facts.last_round_at != TimePoint{}) {
       message.echo_round_ms = facts.last_round_ms;
@@ -244,7 +308,7 @@ void Agent::send_witnesses(bool left) {
     witness_->send(*to, message);
     if (!witness_missing(*link) || facts.call) continue;
     // UDP does not get through here: the same words over TCP, once at a time.
-    peer::Request request{.from = identity()};
+    peer::Request request = request_to(name);
     request.body = message;
     facts.call = peer::Call::start(
         loop_, *to, bind_address(config_, *to), config_.peers.token, std::move(request),
@@ -274,7 +338,7 @@ void Agent::leave(const std::string& reason, std::function<void()> done) {
   for (auto& [name, link] : links_) {
     const auto to = resolver_.address(name);
     if (!to || link->left() || !link->joined()) continue;
-    peer::Request request{.from = identity()};
+    peer::Request request = request_to(name);
     request.body = peer::Left{reason};
     ++*waiting;
     facts_[name].call =

@@ -50,6 +50,7 @@ void Agent::publish() {
   shown.recent_events = ledger_.recent_events();
   shown.counters = ledger_.counters();
   shown.workers_unreaped = unreaped_;
+  shown.events_dropped = ledger_.events_dropped();
   shown.config_reload_success = reload_ok_;
   shown.ready = rounds_done_;
   if (!rounds_done_) {

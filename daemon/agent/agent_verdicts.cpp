@@ -93,7 +93,8 @@ void Agent::evaluate() {
   moment.seconds = std::chrono::duration<double>(now.time_since_epoch()).count();
   moment.wall = std::chrono::system_clock::now();
   std::vector<state::Claim> claimed = claims(now);
-  for (const attribute::Impairment& found : attribute::impairments(evidence)) {
+  for (const attribute::Impairment& found :
+       link_patience_.pass(round_, attribute::impairments(evidence))) {
     state::Claim claim;
     claim.kind = found.cause.kind;
     claim.entity = attribute::entity(found.cause, board_.names());
@@ -161,9 +162,13 @@ std::vector<state::Claim> Agent::claims(TimePoint now) const {
     made.highest = highest;
     claims.push_back(made);
   };
+  // Where no name resolves it is this node's names that are gone, not everybody else.
+  const bool any_address = std::any_of(links_.begin(), links_.end(), [this](const auto& link) {
+    return resolver_.address(link.first).has_value();
+  });
   for (const auto& [name, link] : links_) {
     const bool waited = now - link->added_at() > config_.membership.join_grace;
-    if (!link->joined() && !link->left() && waited) {
+    if (any_address && !link->joined() && !link->left() && waited) {
       claim(model::Kind::node, name, model::Reason::never_joined,
             model::Fingerprint::gloo_init_failed, model::VerdictState::page);
     }

@@ -9,6 +9,20 @@ namespace collwatch::agent {
 
 using attribute::Member;
 
+namespace {
+
+/// Nobody speaks of rounds that have not begun, or of those of weeks ago. A word from the future
+/// would outlast every later word that says otherwise. Before our own first round (0) we cannot
+/// tell.
+std::int64_t plausible(std::int64_t said, std::int64_t now) {
+  constexpr std::int64_t kOldest = 1'000'000;
+  constexpr std::int64_t kLatest = std::int64_t{1} << 53;
+  if (now == 0) return std::clamp<std::int64_t>(said, 0, kLatest);
+  return std::clamp(said, now - kOldest, now + 1);
+}
+
+}  // namespace
+
 void EvidenceBoard::set_members(std::vector<std::string> names, const std::string& self,
                                 std::chrono::milliseconds interval) {
   interval_ = interval;
@@ -31,19 +45,27 @@ std::optional<Member> EvidenceBoard::index(std::uint32_t hash) const {
   return static_cast<Member>(found - hashes_.begin());
 }
 
-void EvidenceBoard::hear(Member observer, const peer::WitnessMessage& message, Steady now) {
+void EvidenceBoard::hear(Member observer, const peer::WitnessMessage& message, std::int64_t round,
+                         Steady now) {
   Heard heard;
   heard.at = now;
   heard.message = message;
   heard.report.observer = observer;
-  heard.report.round = message.round;
+  heard.report.round = plausible(message.round, round);
   heard.report.local_health = std::clamp(message.local_health, 0, 8);
   heard.report.cut_off = message.cut_off;
   for (const peer::WitnessMessage::Edge& edge : message.edges) {
     const auto about = index(edge.peer);
     if (!about || *about == observer) continue;
+    // One word an edge: the same said twenty times is not twenty words.
+    const auto& said = heard.report.edges;
+    if (std::any_of(said.begin(), said.end(), [&](const auto& w) { return w.peer == *about; })) {
+      continue;
+    }
     attribute::EdgeWord word = edge.word;
     word.peer = *about;
+    word.round = plausible(word.round, round);
+    word.failing_since = plausible(word.failing_since, round);
     heard.report.edges.push_back(word);
   }
   heard_[observer] = std::move(heard);

@@ -32,7 +32,8 @@ class EvidenceBoard {
 
   /// A peer's datagram (or the same over TCP). Words about unknown peers are dropped; nobody's word
   /// counts beyond its own edges.
-  void hear(attribute::Member observer, const peer::WitnessMessage& message, Steady now);
+  void hear(attribute::Member observer, const peer::WitnessMessage& message, std::int64_t round,
+            Steady now);
   void forget(attribute::Member observer);
 
   /// What `observer` last said about its edge to `peer`, if that is recent.

@@ -106,7 +106,7 @@ void GroupLink::ask(decltype(peer::Request::body) body) {
     fail(Outcome::unreachable);
     return;
   }
-  peer::Request request{.from = around_.identity()};
+  peer::Request request = around_.request_to(host_);
   request.body = std::move(body);
   call_ = peer::Call::start(
       around_.loop, *to, bind_address(around_.config, *to), around_.config.peers.token,

@@ -34,6 +34,7 @@ class Ledger {
   void record(exporters::Event event);
   void note(const std::string& type, const std::string& state, const std::string& text);
 
+  std::uint64_t events_dropped() const { return event_log_ ? event_log_->lost() : 0; }
   const exporters::Counters& counters() const { return counters_; }
   std::vector<exporters::CollectiveResult> collectives() const;
   std::vector<exporters::Event> recent_events() const;

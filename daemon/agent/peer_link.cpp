@@ -161,7 +161,7 @@ void PeerLink::send_meet(const peer::Address& local, peer::Blob blob) {
     close();
     return;
   }
-  peer::Request request{.from = around_.identity()};
+  peer::Request request = around_.request_to(peer_);
   request.body = peer::MeetPair{std::move(blob)};
   peer::Address bind_to = local;
   set_port(bind_to, 0);
@@ -264,7 +264,7 @@ void PeerLink::fail(Outcome outcome, std::string /*text*/, base::TimePoint began
 }
 
 void PeerLink::on_meet(const peer::Request& request, const peer::Address& local,
-                       const peer::Address& remote, peer::Server::Responder respond) {
+                       peer::Server::Responder respond) {
   const auto refuse = [&](peer::RefusalReason reason, std::string text) {
     peer::Reply reply{.from = around_.identity()};
     reply.body = peer::Refusal{reason, std::move(text)};
@@ -279,12 +279,6 @@ void PeerLink::on_meet(const peer::Request& request, const peer::Address& local,
     kept_apart_ = true;
     history_.forget();
     return refuse(unusable->reason, unusable->text);
-  }
-  if (!request.from.advertised.empty() && !remote.is_loopback() &&
-      request.from.advertised != remote.host()) {
-    around_.misconfig(peer_, model::Reason::wrong_interface,
-                      peer_ + " is configured at " + request.from.advertised + " but comes from " +
-                          remote.host());
   }
   if (respond_) {
     peer::Reply reply{.from = around_.identity()};

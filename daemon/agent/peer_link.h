@@ -40,6 +40,7 @@ struct PeerLinkSurroundings {
   std::function<bool()> worker_running;
   std::function<std::string()> build;  ///< our worker's Gloo build
   std::function<peer::Identity()> identity;
+  std::function<peer::Request(const std::string& peer)> request_to;  ///< ours, without its body
   std::function<std::uint64_t()> next_number;  ///< attempts and context ids: never reused
   std::function<std::optional<peer::Address>(const std::string& peer)> address;
   std::function<std::int64_t()> round;
@@ -84,7 +85,7 @@ class PeerLink {
 
   // From the peer port.
   void on_meet(const peer::Request& request, const peer::Address& local,
-               const peer::Address& remote, peer::Server::Responder respond);
+               peer::Server::Responder respond);
   /// The peer is (again) there with this incarnation: an edge to an older one is over.
   void on_incarnation(const std::string& incarnation);
   void on_left();

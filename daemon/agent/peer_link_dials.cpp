@@ -26,15 +26,14 @@ void PeerLink::greet() {
   const auto to = around_.address(peer_);
   if (!to) return;
   const base::TimePoint asked = Clock::now();
-  dial_ = peer::Call::start(around_.loop, *to, bind_address(around_.config, *to),
-                            around_.config.peers.token, peer::Request{.from = around_.identity()},
-                            stretched(kDialDeadline), [this, asked](peer::CallResult result) {
-                              dial_.reset();
-                              if (!result.reply || turned_away(result)) return;
-                              around_.met(result.reply->from,
-                                          std::chrono::duration_cast<Millis>(Clock::now() - asked));
-                              if (!starts_ && state_ == State::closed) attempt();
-                            });
+  dial_ = peer::Call::start(
+      around_.loop, *to, bind_address(around_.config, *to), around_.config.peers.token,
+      around_.request_to(peer_), stretched(kDialDeadline), [this, asked](peer::CallResult result) {
+        dial_.reset();
+        if (!result.reply || turned_away(result)) return;
+        around_.met(result.reply->from, std::chrono::duration_cast<Millis>(Clock::now() - asked));
+        if (!starts_ && state_ == State::closed) attempt();
+      });
 }
 
 bool PeerLink::turned_away(const peer::CallResult& result) {
@@ -94,8 +93,7 @@ void PeerLink::dial_for_reason() {
   const base::TimePoint asked = Clock::now();
   dial_ = peer::Call::start(
       around_.loop, *to, bind_address(around_.config, *to), around_.config.peers.token,
-      peer::Request{.from = around_.identity()}, stretched(kDialDeadline),
-      [this, asked](peer::CallResult result) {
+      around_.request_to(peer_), stretched(kDialDeadline), [this, asked](peer::CallResult result) {
         dial_.reset();
         const base::TimePoint now = Clock::now();
         const bool heard =

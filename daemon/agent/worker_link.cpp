@@ -54,6 +54,7 @@ void WorkerLink::spawn() {
   state_ = model::WorkerState::starting;
   lost_ = false;
   last_words_.clear();
+  last_phase_.clear();
   started_at_ = Clock::now();
   auto spawned = supervise::Worker::spawn(loop_, options, std::move(handlers));
   if (!spawned) {
@@ -132,6 +133,10 @@ void WorkerLink::on_message(const wire::FromWorker& message) {
     }
     return;
   }
+  if (const auto* entered = std::get_if<wire::PhaseEntered>(&message)) {
+    last_phase_ = std::string(model::name(entered->phase)) + " of " + entered->scope;
+    return;
+  }
   if (const auto* error = std::get_if<wire::WorkerError>(&message)) {
     last_words_ = error->text;
     return;
@@ -153,8 +158,10 @@ void WorkerLink::on_ended(const supervise::ExitFact& fact) {
   restart_timer_ = loop_.at(supervise::next_start(lives_, now), [this] { spawn(); });
 }
 
-void WorkerLink::lose(model::Reason reason, const std::string& why) {
+void WorkerLink::lose(model::Reason reason, const std::string& what) {
   if (std::exchange(lost_, true)) return;
+  // With several edges the last phase need not be the guilty one, but it is where to look first.
+  const std::string why = last_phase_.empty() ? what : what + "; last phase: " + last_phase_;
   loop_.cancel(ack_timer_);
   trouble_ = reason;
   why_lost_ = why;

@@ -56,7 +56,7 @@ class WorkerLink {
   void spawn();
   void on_message(const wire::FromWorker& message);
   void on_ended(const supervise::ExitFact& fact);
-  void lose(model::Reason reason, const std::string& why);
+  void lose(model::Reason reason, const std::string& what);
   void arm_ack_deadline(base::Millis delay);
 
   base::EventLoop& loop_;
@@ -69,6 +69,7 @@ class WorkerLink {
   std::string build_;
   std::string unavailable_;
   std::string last_words_;
+  std::string last_phase_;  ///< "connect of edge:n1"; a worker says it before it enters it
   std::string why_lost_ = "it is being started";
   std::optional<model::Reason> trouble_;
   base::TimePoint trouble_at_{};

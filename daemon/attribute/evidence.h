@@ -40,7 +40,7 @@ struct EdgeWord {
   std::optional<model::Reason> reason;
   // How well it works, while it does.
   std::int32_t late_ms = 0;  ///< later than this observer's other edges by so much; 0: not felt
-  std::int32_t lost = -1;    ///< of the last 40 witness datagrams from the peer; -1: too few were due
+  std::int32_t lost = -1;  ///< of the last 40 witness datagrams from the peer; -1: too few were due
 };
 
 /// Everything one observer says at one time. `self` words come from the agent itself.

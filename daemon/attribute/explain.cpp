@@ -22,6 +22,8 @@ using model::Reason;
 
 /// Worth of an answer from the accused's side, in nats: with it one observer reaches a page.
 constexpr double kProofNats = 3.0;
+/// Rounds of failures after which an answer that all is well is no longer believed.
+constexpr int kBelieved = 3;
 
 std::vector<const FailingWord*> owned_words(const Observations& seen, const Cause& cause) {
   std::vector<const FailingWord*> words;
@@ -185,6 +187,12 @@ Explanation describe(const Observations& seen, const Cover& cover, const Cause& 
   e.outcome = majority<Outcome>(outcomes);
   e.alive = alive(seen, cause, words);
   fill_reason(e, words);
+  if (!e.reason_known && e.alive && cause.kind == Kind::node && e.failed_rounds >= kBelieved) {
+    // Its daemon is heard and answers that all is well, yet nobody gets an exchange through: the
+    // worker there does not do what it says.
+    e.reason = Reason::worker_stuck;
+    e.reason_known = true;
+  }
   return e;
 }
 

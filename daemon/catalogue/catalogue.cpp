@@ -49,6 +49,7 @@ void apply(std::vector<Entry>& entries, Entry& target, Change change) {
   if (given("executive")) target.executive = std::move(from.executive);
   if (given("engineer")) target.engineer = std::move(from.engineer);
   if (given("on_call")) target.on_call = std::move(from.on_call);
+  if (given("environment")) target.environment = std::move(from.environment);
   if (given("phrases")) target.phrases = std::move(from.phrases);
   for (auto& [framework, text] : from.frameworks) target.frameworks[framework] = std::move(text);
   for (Pattern& pattern : from.patterns) add_pattern(entries, target, std::move(pattern));

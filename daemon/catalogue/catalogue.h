@@ -73,6 +73,7 @@ struct Entry {
   std::string executive;
   std::string engineer;
   std::string on_call;
+  std::vector<std::string> environment;  ///< variables that tell it from its neighbours, and how
   std::map<std::string, std::string> frameworks;  ///< how it looks in each, by its name
   std::vector<std::string> phrases;  ///< what people call it although no version prints it
   std::vector<Pattern> patterns;

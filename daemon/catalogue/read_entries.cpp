@@ -36,8 +36,8 @@ constexpr TextKey kTexts[] = {{"title", &Entry::title},
 
 const std::vector<std::string>& entry_keys() {
   static const std::vector<std::string> kKeys = [] {
-    std::vector<std::string> keys = {"id",      "causes",     "related", "references",
-                                     "phrases", "frameworks", "patterns"};
+    std::vector<std::string> keys = {"id",      "causes",      "related",    "references",
+                                     "phrases", "environment", "frameworks", "patterns"};
     for (const TextKey& key : kTexts) keys.emplace_back(key.name);
     return keys;
   }();
@@ -140,6 +140,7 @@ class Reader {
       if (field.key == known.name) entry.*known.member = text(field.value, key);
     }
     if (field.key == "references") entry.references = texts(field.value, key);
+    if (field.key == "environment") entry.environment = texts(field.value, key);
     if (field.key == "phrases") entry.phrases = texts(field.value, key);
     if (field.key == "related") read_related(entry, field.value, key);
     if (field.key == "causes") read_causes(entry, field.value, key);

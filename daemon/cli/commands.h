@@ -35,6 +35,14 @@ struct DiagnoseOptions {
 };
 int run_diagnose(const DiagnoseOptions& options);
 
+struct ExplainOptions {
+  std::vector<std::string> words;  ///< an id or a text; "-" is standard input, none is the table
+  std::string layer;               ///< side by side instead
+  bool markdown = false;
+};
+int run_explain(const ExplainOptions& options);
+
+/// A configuration, or a file of fingerprints.
 int run_config_check(const std::string& file, const std::vector<std::string>& key_flags);
 int run_config_print(const std::string& file, const std::vector<std::string>& key_flags);
 

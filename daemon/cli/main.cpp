@@ -22,8 +22,7 @@ namespace {
 using namespace collwatch;
 
 /// Commands that later versions have; said as such rather than as a spelling error.
-constexpr std::array<const char*, 5> kLater = {"top", "preflight", "explain", "inspect",
-                                               "simulate"};
+constexpr std::array<const char*, 4> kLater = {"top", "preflight", "inspect", "simulate"};
 
 struct Arguments {
   std::string url;
@@ -36,6 +35,7 @@ struct Arguments {
   demo::Options demo;
   cli::DiagnoseOptions diagnose;
   std::string diagnose_agent;
+  cli::ExplainOptions explain;
 };
 
 std::string default_url() {
@@ -61,7 +61,8 @@ void add_config_commands(CLI::App& app, Arguments& arguments) {
   config->require_subcommand(1);
   CLI::App* check = config->add_subcommand(
       "check", "Whether collwatchd would take this file on this node; every error with its line");
-  check->add_option("FILE", arguments.config_file, "The configuration")->required();
+  check->add_option("FILE", arguments.config_file, "The configuration, or a file of fingerprints")
+      ->required();
   check->allow_extras()->footer("Also takes --section.key VALUE, as collwatchd does.");
   CLI::App* print = config->add_subcommand("print", "The configuration in force, as YAML");
   print->add_option("--config", arguments.config_file, "The configuration");
@@ -84,6 +85,11 @@ void add_demo_command(CLI::App& app, Arguments& arguments) {
                    "What breaks: kind[:target][=value][@start[+duration]]; none only watches; may "
                    "be repeated (default stop:n2@10s+20s)")
       ->allow_extra_args(false);
+  demo->footer(
+      "Faults: kill stop killworker stopworker restart absent corrupt version iface hog (:n2),\n"
+      "drop (:n2, :n1-n2, :n1>n2), egress ingress linkdown refuse (:n2), mtu:n2=1000,\n"
+      "slow:n2=10mbit, loss:n2=10%, partition:n0,n1/n2,n3, clock:n2=+30.5s, scale=8, stray, none.\n"
+      "Those of the network need root; version and corrupt a build with tests, clock libfaketime.");
   demo->add_option("--duration", arguments.demo_duration, "How long")->capture_default_str();
   demo->add_flag("--json", arguments.demo.json, "One JSON object a line");
   demo->add_flag("--loopback", arguments.demo.loopback,
@@ -117,6 +123,22 @@ void add_diagnose_command(CLI::App& app, Arguments& arguments) {
   diagnose->add_option("--agent", arguments.diagnose_agent, "Not in this version");
   diagnose->add_flag("--redact", arguments.diagnose.redact,
                      "Stand-ins for hosts, users, folders and addresses");
+}
+
+void add_explain_command(CLI::App& app, Arguments& arguments) {
+  CLI::App* explain = app.add_subcommand(
+      "explain", "What a failure means, how to tell its causes apart, what to do; 4: not known");
+  explain
+      ->add_option("TEXT", arguments.explain.words,
+                   "An id, a line of a log, some words, - for standard input; without it, the "
+                   "table of all")
+      ->type_name("ID|TEXT|-");
+  explain->add_option("--layer", arguments.explain.layer,
+                      "All errors of a layer side by side: nccl, gloo, store, ...");
+  static const std::map<std::string, bool> formats = {{"text", false}, {"markdown", true}};
+  explain->add_option("--format", arguments.explain.markdown, "text or markdown")
+      ->transform(CLI::CheckedTransformer(formats))
+      ->default_str("text");
 }
 
 int usage_error(const std::string& text, int code) {
@@ -157,6 +179,7 @@ int dispatch(CLI::App& app, Arguments& arguments) {
     }
     return cli::run_diagnose(arguments.diagnose);
   }
+  if (given("explain")) return cli::run_explain(arguments.explain);
   CLI::App* config = app.get_subcommand("config");
   if (config->got_subcommand("init")) return cli::run_config_init(arguments.init);
   const bool print = config->got_subcommand("print");
@@ -198,6 +221,7 @@ int main(int argc, char** argv) {
   add_config_commands(app, arguments);
   add_demo_command(app, arguments);
   add_diagnose_command(app, arguments);
+  add_explain_command(app, arguments);
   app.add_subcommand("version", "This program's version");
   if (argc > 1 && argv[1][0] != '-') {
     const std::string problem = unknown_command(app, argv[1]);

@@ -84,71 +84,72 @@ void self_at_victim(Plan& plan, Kind kind, Reason reason) {
   plan.at_victim.push_back({kind, node_name(plan.fault.node), reason, VerdictState::suspect});
 }
 
-void expect(Plan& plan) {
-  using F = Fingerprint;
+/// Kinds of which one verdict about one node is expected, and nothing of the node itself.
+struct Row {
+  FaultKind fault;
+  Kind kind;
+  Reason reason;
+  Fingerprint fingerprint;
+  VerdictState due;
+};
+
+constexpr Fingerprint kTimeout = Fingerprint::gloo_collective_timeout;
+constexpr Fingerprint kLost = Fingerprint::gloo_peer_lost;
+constexpr VerdictState kSuspect = VerdictState::suspect;
+constexpr VerdictState kTicket = VerdictState::ticket;
+constexpr VerdictState kPage = VerdictState::page;
+
+constexpr Row kRows[] = {
+    {FaultKind::kill, Kind::node, Reason::agent_down, kLost, kPage},
+    {FaultKind::killworker, Kind::node, Reason::worker_crash, kLost, kSuspect},
+    {FaultKind::stop, Kind::node, Reason::host_stall, kTimeout, kPage},
+    {FaultKind::stopworker, Kind::node, Reason::worker_stuck, kTimeout, kSuspect},
+    {FaultKind::ingress, Kind::node_ingress, Reason::unreachable, kTimeout, kPage},
+    {FaultKind::refuse, Kind::node, Reason::refused, kLost, kPage},
+    {FaultKind::mtu, Kind::node, Reason::size_blackhole, kTimeout, kPage},
+    {FaultKind::slow, Kind::node, Reason::slow, Fingerprint::straggler, kTicket},
+    {FaultKind::iface, Kind::misconfig, Reason::wrong_interface, Fingerprint::gloo_wrong_interface,
+     kTicket},
+    {FaultKind::version, Kind::misconfig, Reason::version_mismatch, Fingerprint::version_mismatch,
+     kTicket},
+    {FaultKind::corrupt, Kind::node, Reason::data_corruption, Fingerprint::data_corruption, kPage},
+};
+
+/// The other kinds; those that are not here are to be met with silence.
+void expect_special(Plan& plan) {
   switch (plan.fault.kind) {
-    case FaultKind::kill:
-      return expect_node(plan, {Kind::node}, Reason::agent_down, F::gloo_peer_lost,
-                         VerdictState::page);
-    case FaultKind::killworker:
-      return expect_node(plan, {Kind::node}, Reason::worker_crash, F::gloo_peer_lost,
-                         VerdictState::suspect);
-    case FaultKind::stop:
-      return expect_node(plan, {Kind::node}, Reason::host_stall, F::gloo_collective_timeout,
-                         VerdictState::page);
-    case FaultKind::stopworker:
-      return expect_node(plan, {Kind::node}, Reason::worker_stuck, F::gloo_collective_timeout,
-                         VerdictState::suspect);
     case FaultKind::drop:
       if (plan.fault.direction != Direction::node) return expect_link(plan);
       [[fallthrough]];
     case FaultKind::linkdown:
       self_at_victim(plan, Kind::self, Reason::isolated);
-      return expect_node(plan, {Kind::node}, Reason::unreachable, F::gloo_collective_timeout,
-                         VerdictState::page);
+      return expect_node(plan, {Kind::node}, Reason::unreachable, kTimeout, kPage);
     case FaultKind::egress:
       self_at_victim(plan, Kind::node_egress, Reason::unreachable);
-      return expect_node(plan, {Kind::node, Kind::node_egress}, Reason::unreachable,
-                         F::gloo_collective_timeout, VerdictState::page);
-    case FaultKind::ingress:
-      return expect_node(plan, {Kind::node_ingress}, Reason::unreachable,
-                         F::gloo_collective_timeout, VerdictState::page);
-    case FaultKind::refuse:
-      return expect_node(plan, {Kind::node}, Reason::refused, F::gloo_peer_lost,
-                         VerdictState::page);
+      return expect_node(plan, {Kind::node, Kind::node_egress}, Reason::unreachable, kTimeout,
+                         kPage);
     case FaultKind::absent:
       if (joins_in_time(plan.fault)) return;
-      return expect_node(plan, {Kind::node}, Reason::never_joined, F::gloo_init_failed,
-                         VerdictState::page);
-    case FaultKind::mtu:
-      return expect_node(plan, {Kind::node}, Reason::size_blackhole, F::gloo_collective_timeout,
-                         VerdictState::page);
-    case FaultKind::slow:
-      return expect_node(plan, {Kind::node}, Reason::slow, F::straggler, VerdictState::ticket);
+      return expect_node(plan, {Kind::node}, Reason::never_joined, Fingerprint::gloo_init_failed,
+                         kPage);
     case FaultKind::loss:
       return expect_lossy(plan);
-    case FaultKind::iface:
-      return expect_node(plan, {Kind::misconfig}, Reason::wrong_interface, F::gloo_wrong_interface,
-                         VerdictState::ticket);
-    case FaultKind::version:
-      return expect_node(plan, {Kind::misconfig}, Reason::version_mismatch, F::version_mismatch,
-                         VerdictState::ticket);
-    case FaultKind::corrupt:
-      return expect_node(plan, {Kind::node}, Reason::data_corruption, F::data_corruption,
-                         VerdictState::page);
     case FaultKind::partition:
       return expect_partition(plan);
     case FaultKind::clock:
       if (std::abs(plan.fault.value) <= kSkewMs) return;
-      return expect_node(plan, {Kind::misconfig}, Reason::clock_skew, F::none,
-                         VerdictState::ticket);
-    case FaultKind::none:
-    case FaultKind::restart:
-    case FaultKind::stray:
-    case FaultKind::hog:
-    case FaultKind::scale:
-      return;  // silence is what is expected
+      return expect_node(plan, {Kind::misconfig}, Reason::clock_skew, Fingerprint::none, kTicket);
+    default:
+      return;
   }
+}
+
+void expect(Plan& plan) {
+  for (const Row& row : kRows) {
+    if (row.fault != plan.fault.kind) continue;
+    return expect_node(plan, {row.kind}, row.reason, row.fingerprint, row.due);
+  }
+  expect_special(plan);
 }
 
 /// With two members a dead node and a dead link look alike (design 1.5); say so in the plan.
@@ -209,6 +210,16 @@ std::vector<Plan> plan_faults(const std::vector<Fault>& faults, int nodes) {
       plan.affected = plan.joins;
     }
     if (plan.explains.empty() && !plan.expected.empty()) plan.explains = {node_name(fault.node)};
+    if (fault.kind == FaultKind::slow || fault.kind == FaultKind::loss) {
+      // An exchange over a bad path does fail now and then: suspecting one of its links is no
+      // slander.
+      for (int other = 0; other < nodes; ++other) {
+        if (other == fault.node) continue;
+        plan.explains.push_back(link_entity(fault.node, other));
+        plan.explains.push_back(node_name(fault.node) + "->" + node_name(other));
+        plan.explains.push_back(node_name(other) + "->" + node_name(fault.node));
+      }
+    }
     if (nodes == 2) add_two_member_ambiguity(plan);
     plans.push_back(std::move(plan));
   }

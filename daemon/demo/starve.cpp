@@ -5,7 +5,9 @@
 #include "daemon/demo/starve.h"
 
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -62,13 +64,31 @@ Result<CpuGroup> CpuGroup::create(const std::string& name) {
     const std::string folder = root + "/" + name;
     if (mkdir(folder.c_str(), 0755) != 0) continue;
     CpuGroup group(folder);
-    if (write_line(folder + "/" + place.quota_file, place.quota)) return group;
+    if (!write_line(folder + "/" + place.quota_file, place.quota)) continue;
+    if (auto hog = group.start_hog(); !hog) return model::fail(hog.error());
+    return group;
   }
   return model::fail(model::ErrorCode::permission, "no control group can be made here");
 }
 
+Result<void> CpuGroup::start_hog() {
+  const pid_t parent = getpid();
+  hog_ = fork();
+  if (hog_ < 0) return model::fail(model::from_errno("fork", errno));
+  if (hog_ == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    for (volatile unsigned turn = 0; getppid() == parent;) turn = turn + 1;
+    _exit(0);
+  }
+  return add(hog_);
+}
+
 CpuGroup::~CpuGroup() {
   if (folder_.empty()) return;
+  if (hog_ > 0) {
+    ::kill(hog_, SIGKILL);
+    waitpid(hog_, nullptr, 0);
+  }
   const std::string root = fs::path(folder_).parent_path();
   for (const std::string& process : read_lines(folder_ + "/cgroup.procs")) {
     write_line(root + "/cgroup.procs", process + "\n");

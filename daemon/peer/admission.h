@@ -21,6 +21,9 @@ class Admission {
   bool enter(const std::string& host, bool own_host);
   void leave(const std::string& host);
   std::size_t size() const { return size_; }
+  std::size_t held_by(const std::string& host) const;
+  /// Whether it is this host's own share that is used up.
+  bool is_full(const std::string& host, bool own_host) const;
 
  private:
   std::size_t size_ = 0;

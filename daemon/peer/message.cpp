@@ -32,7 +32,8 @@ Json to_json(const Identity& from) {
               {"worker_trouble", trouble},
               {"round_ms", from.round_ms},
               {"wall_offset_ms", from.wall_offset_ms},
-              {"interval_ms", from.interval_ms}};
+              {"interval_ms", from.interval_ms},
+              {"cookie", from.cookie}};
 }
 
 Identity identity_from(Fields& fields) {
@@ -50,7 +51,13 @@ Identity identity_from(Fields& fields) {
   }
   from.round_ms = fields.integer<std::int64_t>(fields.at("round_ms"));
   from.wall_offset_ms = fields.integer<std::int64_t>(fields.at("wall_offset_ms"));
-  from.interval_ms = fields.integer<std::int64_t>(fields.at("interval_ms"), 0);
+  // Appended after the first release of the protocol's version 1: older agents do not say it.
+  if (const Json* interval = fields.at("interval_ms")) {
+    from.interval_ms = fields.integer<std::int64_t>(interval, 0);
+  }
+  if (const Json* cookie = fields.at("cookie")) {
+    from.cookie = fields.integer<std::uint64_t>(cookie);
+  }
   return from;
 }
 
@@ -213,6 +220,7 @@ std::uint32_t name_hash(std::string_view name) {
 std::string encode(const Request& request) {
   Json out = envelope(request);
   out["nonce"] = request.nonce;
+  if (request.shows != 0) out["shows"] = request.shows;
   return to_cbor(out);
 }
 
@@ -227,6 +235,7 @@ model::Result<Request> decode_request(std::string_view body) {
   if (!request) return request;
   Fields fields(*parsed);
   request->nonce = fields.text(fields.at("nonce"), kMaxNonceBytes);
+  if (const Json* shows = fields.at("shows")) request->shows = fields.integer<std::uint64_t>(shows);
   if (!fields.ok()) return model::fail(model::wrap(fields.error(), "request"));
   return request;
 }

@@ -58,6 +58,7 @@ struct Identity {
   std::optional<model::Reason> worker_trouble;
   std::int64_t round_ms = 0;        ///< its round clock now
   std::int64_t wall_offset_ms = 0;  ///< its wall clock minus its round clock
+  std::uint64_t cookie = 0;         ///< for the receiver to show from now on; 0: none
   std::int64_t interval_ms = 0;     ///< of its rounds; 0: it did not say
 };
 
@@ -145,12 +146,14 @@ struct WitnessMessage {
     std::int64_t heard_age_ms = -1;  ///< since this peer's witness was last heard; -1 never
   };
   std::vector<Edge> edges;
+  std::uint64_t shows = 0;  ///< the cookie that the receiver once gave the sender
 };
 
 struct Request {
   int v = kWireVersion;
   Identity from;
-  std::string nonce{};  ///< hex; the reply's MAC covers it
+  std::string nonce{};      ///< hex; the reply's MAC covers it
+  std::uint64_t shows = 0;  ///< the cookie that the receiver once gave the sender; 0: none
   std::variant<Dial, MeetPair, MeetGroup, MeetGroupBlob, WitnessMessage, Left> body{};
 };
 

@@ -77,7 +77,8 @@ RoundClock::Steady RoundClock::next_round_start(Steady now) const {
 void RoundClock::sample(const std::string& peer, std::int64_t peer_round_ms, Steady now,
                         Millis round_trip) {
   const auto delay = static_cast<double>(round_trip.count());
-  const auto difference = static_cast<double>(peer_round_ms - round_ms(now));
+  // What a peer says may be any number: the subtraction is one of doubles.
+  const double difference = static_cast<double>(peer_round_ms) - static_cast<double>(round_ms(now));
   sample_offset(peer, difference + delay / 2, delay, now);
 }
 

@@ -89,6 +89,7 @@ class Core : public std::enable_shared_from_this<Core> {
   void accept_all();
   void pause_accepting();
   void welcome(Fd socket);
+  bool make_room(const std::string& host);
   void on_event(ConnectionId id, std::uint32_t events);
   void on_readable(ConnectionId id, Connection& connection);
   void on_request(ConnectionId id, Connection& connection);
@@ -140,9 +141,11 @@ void Core::welcome(Fd socket) {
   const auto local = local_address(socket.get());
   if (!remote || !local || has_left(socket.get())) return;
   const std::string host = remote->host();
-  if (!admission_.enter(host, remote->is_loopback() || host == local->host())) {
+  const bool own_host = remote->is_loopback() || host == local->host();
+  if (!admission_.enter(host, own_host)) {
     ++stats.over_limit;
-    return;
+    if (!make_room(admission_.is_full(host, own_host) ? host : "")) return;
+    if (!admission_.enter(host, own_host)) return;
   }
   ++stats.accepted;
   const int on = 1;
@@ -165,6 +168,24 @@ void Core::welcome(Fd socket) {
   const ssize_t sent = send(connection.fd.get(), challenge.data(), challenge.size(), MSG_NOSIGNAL);
   if (sent != static_cast<ssize_t>(challenge.size())) return drop(id);
   watch(id, connection, EPOLLIN);
+}
+
+/// Whoever only holds a connection may not keep out those who have something to say, and they need
+/// milliseconds: closes the oldest that has not proven itself yet, of `host`, or (empty) of the
+/// host with the most. False: all are being answered.
+bool Core::make_room(const std::string& host) {
+  ConnectionId weakest = 0;
+  std::size_t most = 0;
+  for (const auto& [id, connection] : connections_) {
+    if (connection.state != Connection::State::reading) continue;
+    if (!host.empty() && connection.host != host) continue;
+    const std::size_t held = admission_.held_by(connection.host);
+    if (held <= most) continue;
+    most = held;
+    weakest = id;
+  }
+  if (weakest != 0) drop(weakest);
+  return weakest != 0;
 }
 
 bool Core::watch(ConnectionId id, const Connection& connection, std::uint32_t events) {

@@ -51,7 +51,7 @@ class Core : public std::enable_shared_from_this<Core> {
   }
 
   bool send(const Address& to, WitnessMessage message);
-  void admit(const std::string& name, const std::string& incarnation);
+  void admit(const std::string& name, const std::string& incarnation, std::uint64_t cookie);
   void forget(const std::string& name) { senders_.erase(name); }
 
   std::string token;
@@ -61,6 +61,7 @@ class Core : public std::enable_shared_from_this<Core> {
  private:
   struct Sender {
     std::string incarnation;
+    std::uint64_t cookie = 0;
     ReplayWindow window;
   };
 
@@ -76,11 +77,12 @@ class Core : public std::enable_shared_from_this<Core> {
   std::map<std::string, Sender> senders_;
 };
 
-void Core::admit(const std::string& name, const std::string& incarnation) {
+void Core::admit(const std::string& name, const std::string& incarnation, std::uint64_t cookie) {
   Sender& sender = senders_[name];
+  sender.cookie = cookie;
   // Meeting the same incarnation again must not reopen its window to old datagrams.
   if (sender.incarnation == incarnation) return;
-  sender = Sender{incarnation, {}};
+  sender = Sender{incarnation, cookie, {}};
 }
 
 bool Core::send(const Address& to, WitnessMessage message) {
@@ -139,7 +141,9 @@ void Core::receive(std::string_view datagram, const Address& from) {
     return;
   }
   const auto sender = senders_.find(message->from);
-  if (sender == senders_.end() || sender->second.incarnation != message->incarnation) {
+  // Before the sequence number counts: a forged one must not shut out the true sender's.
+  if (sender == senders_.end() || sender->second.incarnation != message->incarnation ||
+      (sender->second.cookie != 0 && sender->second.cookie != message->shows)) {
     ++stats.unknown_sender;
     return;
   }
@@ -155,8 +159,9 @@ class WitnessSocketImpl final : public WitnessSocket {
   explicit WitnessSocketImpl(std::shared_ptr<Core> core) : core_(std::move(core)) {}
   ~WitnessSocketImpl() override { core_->shut_down(); }
   std::uint16_t port() const override { return core_->port; }
-  void admit(const std::string& name, const std::string& incarnation) override {
-    core_->admit(name, incarnation);
+  void admit(const std::string& name, const std::string& incarnation,
+             std::uint64_t cookie) override {
+    core_->admit(name, incarnation, cookie);
   }
   void forget(const std::string& name) override { core_->forget(name); }
   bool send(const Address& to, WitnessMessage message) override {

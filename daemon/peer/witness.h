@@ -33,8 +33,10 @@ class WitnessSocket {
   virtual ~WitnessSocket() = default;
   virtual std::uint16_t port() const = 0;
 
-  /// From now on accept `name` with this incarnation (learned over TCP) and no other.
-  virtual void admit(const std::string& name, const std::string& incarnation) = 0;
+  /// From now on accept `name` with this incarnation (learned over TCP) and no other, and only if
+  /// it shows this cookie (0: none is asked for).
+  virtual void admit(const std::string& name, const std::string& incarnation,
+                     std::uint64_t cookie = 0) = 0;
   virtual void forget(const std::string& name) = 0;
   /// Sets the sequence number and sends; the caller sets `to`. Returns false when the kernel
   /// refused or the message does not fit a datagram (both counted).

@@ -29,7 +29,8 @@ enum Position : std::size_t {
   kWorker,
   kWorkerTrouble,
   kView,
-  kEdges
+  kEdges,
+  kShows
 };
 enum EdgePosition : std::size_t {
   kPeer,
@@ -92,8 +93,9 @@ WitnessMessage::Edge edge_from_json(Fields& fields) {
   word.inbound = fields.number(fields.at(kInbound), kHeards, Heard::unknown);
   word.reason = reason_from_json(fields, fields.at(kReason));
   edge.heard_age_ms = fields.integer<std::int64_t>(fields.at(kHeardAgeMs), -1);
-  word.late_ms = fields.integer<std::int16_t>(fields.at(kLateMs), 0);
-  word.lost = fields.integer<std::int8_t>(fields.at(kLost), -1);
+  // Appended: an older agent's edges end before them.
+  if (const Json* late = fields.at(kLateMs)) word.late_ms = fields.integer<std::int16_t>(late, 0);
+  if (const Json* lost = fields.at(kLost)) word.lost = fields.integer<std::int8_t>(lost, -1);
   return edge;
 }
 
@@ -108,7 +110,8 @@ Json witness_to_json(const WitnessMessage& message) {
   return Json::array({kWireVersion, message.from, message.incarnation, message.to, message.sequence,
                       message.round_ms, message.wall_offset_ms, echo, message.echo_age_ms,
                       message.round, message.local_health, flags, index(message.worker),
-                      reason_to_json(message.worker_trouble), message.view, std::move(edges)});
+                      reason_to_json(message.worker_trouble), message.view, std::move(edges),
+                      message.shows});
 }
 
 model::Result<WitnessMessage> witness_from_json(const Json& array) {
@@ -139,6 +142,7 @@ model::Result<WitnessMessage> witness_from_json(const Json& array) {
     message.edges.push_back(edge_from_json(edge));
     if (!edge.ok()) return model::fail(model::wrap(edge.error(), "witness edge"));
   }
+  if (const Json* shows = fields.at(kShows)) message.shows = fields.integer<std::uint64_t>(shows);
   if (!fields.ok()) return model::fail(model::wrap(fields.error(), "witness"));
   return message;
 }

@@ -48,6 +48,7 @@ command|promtool|promtool|checks metrics and alert rules
 command|prometheus-alertmanager|prometheus-alertmanager|end-to-end tests page through it
 command|python3|python3|policy checks
 python|jsonschema|python3-jsonschema|checks JSON against docs/schema
+file|/usr/lib*/*/faketime/libfaketimeMT.so.1|libfaketime|sets the clock of one agent in fault tests
 '
 
 [ $# -ge 1 ] || usage
@@ -100,6 +101,7 @@ find_missing() {
         command -v "$probe" >/dev/null || missing+=("$package|$probe|$purpose")
         ;;
       header) [[ $absent != *" $probe "* ]] || missing+=("$package|<${probe/,/> or <}>|$purpose") ;;
+      file) compgen -G "$probe" >/dev/null || missing+=("$package|$probe|$purpose") ;;
       python) python3 -c "import $probe" 2>/dev/null || missing+=("$package|$probe|$purpose") ;;
     esac
   done <<<"$features"

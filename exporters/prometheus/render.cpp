@@ -145,6 +145,7 @@ void add_workers(Exposition& page, const Snapshot& s) {
     page.add(MetricId::worker_restarts_total, {key.first, key.second}, static_cast<double>(count));
   }
   page.add(MetricId::worker_unreaped, {}, s.workers_unreaped);
+  page.add(MetricId::events_dropped_total, {}, static_cast<double>(s.events_dropped));
   page.add(MetricId::config_reload_success, {}, s.config_reload_success ? 1 : 0);
 }
 

@@ -36,10 +36,12 @@ def program(folder):
     return os.path.join(os.path.abspath(folder), "collwatch")
 
 
-def demo_command(folder, nodes, faults, duration, loopback):
+def demo_command(folder, nodes, faults, duration, loopback, network=None):
     command = [program(folder), "demo", "--json", "--nodes", str(nodes), "--duration", f"{duration}s"]
     for fault in faults:
         command += ["--fault", fault]
+    if network:
+        command += ["--network", network]
     return command + (["--loopback"] if loopback else [])
 
 

@@ -22,16 +22,16 @@ def call(*command, check=True):
                           stdin=subprocess.DEVNULL)
 
 
-def socket_in(netns, family=socket.AF_INET, kind=socket.SOCK_STREAM):
+def socket_in(netns, family=socket.AF_INET, kind=socket.SOCK_STREAM, protocol=0):
     """A socket of that namespace (None: of ours); it stays there whoever uses it."""
     if netns is None:
-        return socket.socket(family, kind)
+        return socket.socket(family, kind, protocol)
     made = []
 
     def inside():
         with open(f"/run/netns/{netns}", "rb") as entry:
             if LIBC.setns(entry.fileno(), CLONE_NEWNET) == 0:
-                made.append(socket.socket(family, kind))
+                made.append(socket.socket(family, kind, protocol))
 
     thread = threading.Thread(target=inside)  # setns is a thread's own affair; this one ends
     thread.start()
@@ -39,6 +39,13 @@ def socket_in(netns, family=socket.AF_INET, kind=socket.SOCK_STREAM):
     if not made:
         raise OSError(f"cannot enter the namespace {netns}")
     return made[0]
+
+
+def enter(netns):
+    """This whole (single-threaded) process moves into that namespace."""
+    with open(f"/run/netns/{netns}", "rb") as entry:
+        if LIBC.setns(entry.fileno(), CLONE_NEWNET) != 0:
+            raise OSError(f"cannot enter the namespace {netns}")
 
 
 def http_get(netns, host, port, page, timeout):

@@ -28,7 +28,10 @@ class Linked {
     chmod((folder_ + "/worker").c_str(), 0700);
     agent::WorkerLink::Handlers handlers;
     handlers.up = [this] { ++up; };
-    handlers.down = [this](model::Reason, const std::string&) { ++down; };
+    handlers.down = [this](model::Reason, const std::string& why) {
+      ++down;
+      last_why = why;
+    };
     handlers.message = [](const wire::FromWorker&) {};
     handlers.unreaped = [](int) {};
     link = std::make_unique<agent::WorkerLink>(loop, folder_ + "/worker", "n0", handlers);
@@ -54,6 +57,7 @@ class Linked {
   std::unique_ptr<agent::WorkerLink> link;
   int up = 0;
   int down = 0;
+  std::string last_why;
 
  private:
   std::string folder_ = "/tmp/collwatch-link-XXXXXX";
@@ -78,6 +82,15 @@ TEST_CASE("a worker that dies unasked is replaced at once") {
   Linked linked(*loop, "hello; await start; sleep 20; exit 3");
   REQUIRE(linked.until([&] { return linked.starts() >= 2; }));
   CHECK(linked.down >= 1);
+}
+
+TEST_CASE("a hang is named by the last phase that was announced") {
+  auto loop = EventLoop::create().value();
+  Linked linked(*loop, "hello; phase edge:n1 connect; hang");
+  REQUIRE(linked.until([&] { return linked.up == 1; }));
+  linked.link->round({1, 500, {}}, 1.0);
+  REQUIRE(linked.until([&] { return linked.down == 1; }));
+  CHECK(linked.last_why == "the Gloo worker stopped answering; last phase: connect of edge:n1");
 }
 
 TEST_CASE("a goodbye between two lives calls the next one off") {

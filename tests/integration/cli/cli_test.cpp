@@ -153,13 +153,25 @@ TEST_CASE("usage errors are 2, for check 3, and go to stderr") {
 }
 
 TEST_CASE("what later versions have is said to be missing from this one") {
-  for (const char* command : {"top", "preflight", "diagnose", "explain", "inspect", "simulate"}) {
+  for (const char* command : {"top", "preflight", "inspect", "simulate"}) {
     const auto ran = run_collwatch({command, "--whatever"});
     CHECK(ran.code == 2);
     CHECK(ran.err == std::string("collwatch: ") + command + ": not in this version\n");
   }
   CHECK(run_collwatch({"status", "--fleet"}).err ==
         "collwatch: status --fleet: not in this version\n");
+}
+
+TEST_CASE("explain takes a line of a log as it is, brackets included") {
+  const auto known =
+      run_collwatch({"explain", "[rank1]: Backend gloo does not support alltoall [x]"});
+  CHECK(known.code == 0);
+  CHECK(known.out.find("\ngloo_unsupported_op  (gloo)\n") != std::string::npos);
+  const auto bracketed = run_collwatch({"explain", "[Duplicate GPU detected, here]"});
+  CHECK(bracketed.out.find("nccl_duplicate_gpu  (nccl)\n") != std::string::npos);
+  CHECK(run_collwatch({"explain", "--layer", "nccl"}).code == 0);
+  CHECK(run_collwatch({"explain", "pizza", "recipe"}).code == 4);
+  CHECK(run_collwatch({"explain", "--format", "pizza"}).code == 2);
 }
 
 TEST_CASE("help and version are no errors") {

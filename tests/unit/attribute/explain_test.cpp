@@ -121,6 +121,19 @@ TEST_CASE("later oks turn a node into its links") {
   CHECK(text(explain(world.evidence())) == "link 0 2; link 1 2");
 }
 
+TEST_CASE("a node that is heard, says it is well and answers nobody has a stuck worker") {
+  const Failure twice{Outcome::timeout, Heard::heard, {}, 99, 2};
+  EvidenceBuilder early(4, 0);
+  early.all_complain_of(2, twice).complains_of_all(2, twice);
+  CHECK(text(explain(early.evidence())) == "node 2");
+  CHECK_FALSE(explain(early.evidence()).at(0).reason_known);
+  const Failure again{Outcome::timeout, Heard::heard, {}, 98, 3};
+  EvidenceBuilder late(4, 0);
+  late.all_complain_of(2, again).complains_of_all(2, again);
+  CHECK(explain(late.evidence()).at(0).reason_known);
+  CHECK(explain(late.evidence()).at(0).reason == model::Reason::worker_stuck);
+}
+
 TEST_CASE("directions come from the ears of both ends") {
   EvidenceBuilder one_way(4, 2);
   one_way.fails(0, 1, kHeard).fails(1, 0, kSilent);
@@ -128,9 +141,13 @@ TEST_CASE("directions come from the ears of both ends") {
   EvidenceBuilder both_ways(4, 2);
   both_ways.broken(0, 1, kSilent);
   CHECK(text(explain(both_ways.evidence())) == "link 0 1");
+  // Where datagrams pass both ways an exchange that failed once may have lost a packet.
   EvidenceBuilder neither(4, 2);
   neither.broken(0, 1, {Outcome::timeout, Heard::heard, {}});
+  CHECK(text(explain(neither.evidence())).empty());
+  neither.broken(0, 1, {Outcome::timeout, Heard::heard, {}, 96, 5});
   CHECK(text(explain(neither.evidence())) == "link 0 1");
+  CHECK(explain(neither.evidence()).at(0).alive);
 
   EvidenceBuilder ingress(4, 0);
   ingress.all_complain_of(2, kHeard).complains_of_all(2, kSilent);

@@ -163,6 +163,15 @@ TEST_CASE("every row of the table") {
   }
 }
 
+TEST_CASE("links of a node with a bad path may be suspected, and nobody paged") {
+  for (const char* spec : {"loss:n2=10%", "slow:n2"}) {
+    const Plan plan = plan_of(spec);
+    CHECK(std::count(plan.explains.begin(), plan.explains.end(), "n2<->n3") == 1);
+    CHECK(std::count(plan.explains.begin(), plan.explains.end(), "n0<->n1") == 0);
+    CHECK_FALSE(plan.page_allowed);
+  }
+}
+
 TEST_CASE("loss may be told by its delay: either reason, one fingerprint, a ticket") {
   const Plan plan = plan_of("loss:n2=10%");
   REQUIRE(plan.expected.size() == 2);

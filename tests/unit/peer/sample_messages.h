@@ -28,6 +28,7 @@ inline peer::Identity identity(const std::string& name = "node-a") {
   from.round_ms = 1'700'000'000'123;
   from.wall_offset_ms = -3600;
   from.interval_ms = 1000;
+  from.cookie = 0xfedcba9876543210;
   return from;
 }
 
@@ -35,6 +36,7 @@ inline peer::Request request(decltype(peer::Request::body) body) {
   peer::Request request;
   request.from = identity();
   request.nonce = "00112233445566778899aabbccddeeff";
+  request.shows = 0xfedcba9876543211;
   request.body = std::move(body);
   return request;
 }
@@ -82,6 +84,7 @@ inline peer::WitnessMessage witness(const std::string& from = "node-a",
   message.worker_trouble = model::Reason::worker_stuck;
   message.view = 0xdeadbeef;
   message.edges = {edge("node-b"), edge("node-c")};
+  message.shows = 17;
   return message;
 }
 
@@ -91,7 +94,7 @@ inline peer::WitnessMessage widest_witness(std::size_t edges) {
   peer::WitnessMessage message = witness(std::string(63, 'n'));
   message.incarnation = std::string(64, 'f');
   message.to = 0xffffffff;
-  message.sequence = std::numeric_limits<std::uint64_t>::max();
+  message.sequence = message.shows = std::numeric_limits<std::uint64_t>::max();
   message.round_ms = message.wall_offset_ms = message.echo_age_ms = message.round = kWide;
   message.echo_round_ms = kWide;
   message.local_health = 8;

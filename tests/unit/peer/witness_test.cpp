@@ -150,6 +150,21 @@ TEST_CASE("only the admitted incarnation of a name is heard") {
   CHECK(f.b.stats().unknown_sender == 2);
 }
 
+TEST_CASE("in a name that was given a cookie only who shows it speaks, and no sequence is spent") {
+  Fixture f;
+  f.b.socket->admit("node-a", samples::identity("node-a").incarnation, 4711);
+  peer::WitnessMessage forged = samples::witness();
+  f.tap.inject(f.captured(forged), f.b);  // sequence 1, 2, ...: ahead of the true sender's
+  forged.shows = 4712;
+  f.tap.inject(f.captured(forged), f.b);
+  CHECK(f.b.stats().unknown_sender == 2);
+  peer::WitnessMessage honest = samples::witness();
+  honest.shows = 4711;
+  f.tap.inject(f.captured(honest), f.b);
+  CHECK(f.b.heard.size() == 1);
+  CHECK(f.b.stats().replayed == 0);
+}
+
 TEST_CASE("an authenticated datagram that is no message, a stump and a giant are malformed") {
   Fixture f;
   const std::string body = "no message";
