@@ -107,7 +107,7 @@ def check_leftovers(tree):
             if left:
                 complaints.append(f"{path}:{number}: {left.group(1)} left behind")
             for place in places:
-                if place in line:
+                if re.search(r"(?<![\w.~-])" + re.escape(place), line):
                     complaints.append(f"{path}:{number}: names the checkout's place {place}")
             for host in re.findall(r"https?://([^\s\"'`)<>]+)", line):
                 if not GOOD_HOSTS.match(host):

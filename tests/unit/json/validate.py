@@ -16,7 +16,8 @@ except ImportError:
 def forbid_surprises(part) -> None:
     """No object may have a field that its schema (or an allOf beside it) does not name."""
     if isinstance(part, dict):
-        if part.get("type") == "object":
+        # A schema for all other fields names them; Debian 12's jsonschema would not count it.
+        if part.get("type") == "object" and not isinstance(part.get("additionalProperties"), dict):
             part["unevaluatedProperties"] = False
         for inner in part.values():
             forbid_surprises(inner)
