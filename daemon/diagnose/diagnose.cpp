@@ -41,8 +41,12 @@ model::Result<FileFacts> Engine::read(const logs::Source& source,
   return collector.finish();
 }
 
-Diagnosis Engine::conclude(std::vector<FileFacts> files) const {
-  return diagnose::conclude(build_job(std::move(files)), catalogue_);
+Diagnosis Engine::conclude(std::vector<FileFacts> files,
+                           std::chrono::steady_clock::time_point start) const {
+  Diagnosis diagnosis = diagnose::conclude(build_job(std::move(files)), catalogue_);
+  diagnosis.scanned.seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return diagnosis;
 }
 
 model::Result<Diagnosis> Engine::run(std::vector<logs::Source> sources,
@@ -65,10 +69,7 @@ model::Result<Diagnosis> Engine::run(std::vector<logs::Source> sources,
     bytes += facts->bytes;
     files.push_back(std::move(*facts));
   }
-  Diagnosis diagnosis = conclude(std::move(files));
-  diagnosis.scanned.seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  return diagnosis;
+  return conclude(std::move(files), start);
 }
 
 model::Result<Diagnosis> Engine::run_inputs(std::vector<Input> inputs,
@@ -83,10 +84,7 @@ model::Result<Diagnosis> Engine::run_inputs(std::vector<Input> inputs,
     bytes += facts->bytes;
     files.push_back(std::move(*facts));
   }
-  Diagnosis diagnosis = conclude(std::move(files));
-  diagnosis.scanned.seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  return diagnosis;
+  return conclude(std::move(files), start);
 }
 
 model::Result<Diagnosis> Engine::run_text(const std::string& text, const std::string& name) const {

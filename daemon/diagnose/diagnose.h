@@ -4,6 +4,7 @@
 // and nothing else. Used by `collwatch diagnose`, by the daemon, by POST /api/v1/diagnose.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -48,7 +49,8 @@ class Engine {
  private:
   model::Result<FileFacts> read(const logs::Source& source, std::unique_ptr<logs::Bytes> bytes,
                                 int file, long before, const Progress& progress) const;
-  Diagnosis conclude(std::vector<FileFacts> files) const;
+  Diagnosis conclude(std::vector<FileFacts> files,
+                     std::chrono::steady_clock::time_point start) const;
 
   catalogue::Catalogue catalogue_;
   Patterns patterns_;
