@@ -134,6 +134,13 @@ TEST_CASE("a node that is heard, says it is well and answers nobody has a stuck 
   CHECK(explain(late.evidence()).at(0).reason == model::Reason::worker_stuck);
 }
 
+TEST_CASE("a path that swallows large packets is ok wherever the payload was small") {
+  const Failure large{Outcome::timeout, Heard::heard, model::Reason::size_blackhole, 98, 2};
+  EvidenceBuilder world(4, 0);
+  world.broken(0, 2, large).broken(1, 2, large);  // the turn of n3's large payloads is to come
+  CHECK(text(explain(world.evidence())) == "node 2");
+}
+
 TEST_CASE("directions come from the ears of both ends") {
   EvidenceBuilder one_way(4, 2);
   one_way.fails(0, 1, kHeard).fails(1, 0, kSilent);

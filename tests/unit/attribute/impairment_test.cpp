@@ -106,6 +106,13 @@ TEST_CASE("a cluster that loses everywhere a little names nobody") {
   }
 }
 
+TEST_CASE("where everybody loses alike nobody is the lossy one") {
+  for (unsigned seed = 1; seed <= 50; ++seed) {
+    EvidenceBuilder world = lossy_world(8, {0, 1, 2, 3, 4, 5, 6, 7}, 0.05, seed);
+    CHECK(text(impairments(world.evidence())) == "");
+  }
+}
+
 TEST_CASE("a lossy link is a link") {
   EvidenceBuilder world = lossy_world(4, {}, 0, 1);
   world.word(1, 3).lost = 5;

@@ -15,6 +15,15 @@ using model::Outcome;
 using model::Reason;
 using model::VerdictState;
 
+TEST_CASE("a node whose datagrams still arrive pages after five failing rounds in a row") {
+  const Failure lossy{Outcome::timeout, Heard::heard, Reason::host_stall};
+  Bench bench;
+  bench.node_fails(2, lossy, 4);
+  CHECK(bench.only().state == VerdictState::suspect);
+  bench.node_fails(2, lossy, 1);
+  CHECK(bench.only().state == VerdictState::page);
+}
+
 TEST_CASE("a node is suspected in the first round and paged in the second") {
   Bench bench;
   bench.node_fails(2, kUnreachable, 1);
