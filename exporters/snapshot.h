@@ -58,6 +58,7 @@ struct Edge {
   std::optional<model::Outcome> outcome;  ///< nothing before the first round
   std::optional<double> round_trip_seconds;
   Witness witness;
+  double lateness_seconds = 0;  ///< of large payloads, against the other peers; 0: not felt
 };
 
 /// This node's own worker: without it the node sees nothing and nobody sees it.

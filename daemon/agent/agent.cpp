@@ -79,6 +79,7 @@ Agent::Agent(base::EventLoop& loop, config::Config config, Options options)
   around_.pair = [this](const std::string& peer) {
     return schedule::Pair{board_.self(), board_.index(peer).value_or(0)};
   };
+  around_.any_path_weak = [this] { return any_path_weak(); };
   around_.stretch = [this] { return health_.stretch(); };
   around_.met = [this](const peer::Identity& who, std::optional<Millis> round_trip) {
     on_identity(who, "", round_trip);

@@ -105,6 +105,7 @@ class Agent {
   void evaluate();
   attribute::ObserverReport own_report(base::TimePoint now) const;
   double late_seconds(const PeerLink& link) const;
+  bool any_path_weak() const;
   std::vector<state::Claim> claims(base::TimePoint now) const;
   void update_health(base::TimePoint now);
   void publish();
@@ -176,6 +177,7 @@ class Agent {
   base::EventLoop::TimerId evaluate_timer_ = 0;
   base::Clock::duration worst_lateness_{};
   base::Clock::duration shown_lateness_{};
+  std::optional<base::TimePoint> late_at_;  ///< when timers here last ran late
   bool rounds_done_ = false;
   bool leaving_ = false;
   bool reload_ok_ = true;

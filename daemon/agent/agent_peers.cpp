@@ -266,6 +266,7 @@ peer::WitnessMessage Agent::witness_message() const {
   message.wall_offset_ms = who.wall_offset_ms;
   message.round = round_;
   message.local_health = own.local_health;
+  message.late = own.late;
   message.cut_off = own.cut_off;
   message.worker = who.worker;
   message.worker_trouble = who.worker_trouble;

@@ -75,6 +75,7 @@ void Agent::show_edges(exporters::Snapshot& shown, TimePoint now) const {
       edge.outcome = model::Outcome::never_joined;
     }
     edge.round_trip_seconds = history.round_trip_seconds();
+    edge.lateness_seconds = late_seconds(*link);
     const auto facts = facts_.find(name);
     if (facts != facts_.end()) edge.witness.loss = facts->second.loss.share();
     edge.witness.heard = history.inbound(now, config_.edge.interval) == attribute::Heard::heard;

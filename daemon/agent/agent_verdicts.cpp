@@ -22,6 +22,10 @@ namespace {
 constexpr double kClockSkewSeconds = 5.0;
 /// A mismatch that has not shown for this long is mended.
 constexpr std::chrono::seconds kMisconfigLasts{30};
+/// Rounds for which timers that ran late excuse what others feel of it.
+constexpr int kLateLasts = 3;
+/// Share of edge.timeout; an exchange waits for several wake-ups of either side.
+constexpr double kLateShare = 0.1;
 
 }  // namespace
 
@@ -39,6 +43,7 @@ attribute::ObserverReport Agent::own_report(TimePoint now) const {
   report.observer = board_.self();
   report.round = round_;
   report.local_health = health_.score();
+  report.late = late_at_ && now - *late_at_ < kLateLasts * config_.edge.interval;
   std::size_t expected = 0;
   std::size_t ok = 0;
   for (const auto& [name, link] : links_) {
@@ -74,6 +79,20 @@ double Agent::late_seconds(const PeerLink& link) const {
   const auto middle = others.begin() + static_cast<std::ptrdiff_t>(others.size() / 2);
   std::nth_element(others.begin(), middle, others.end());
   return lateness(*recent, *middle);
+}
+
+bool Agent::any_path_weak() const {
+  constexpr std::int32_t kLost = 2;  // of forty
+  const attribute::Evidence heard =
+      board_.evidence(own_report(Clock::now()), std::vector<bool>(board_.size(), true), Clock::now());
+  for (const attribute::ObserverReport& report : heard.reports) {
+    for (const attribute::EdgeWord& word : report.edges) {
+      const bool fails = word.state == attribute::EdgeState::failing;
+      if (fails || word.late_ms > 0 || word.lost >= kLost) return true;
+    }
+  }
+  return std::any_of(links_.begin(), links_.end(),
+                     [](const auto& link) { return link.second->large_trips().last_was_late(); });
 }
 
 void Agent::evaluate() {
@@ -220,6 +239,7 @@ void Agent::update_health(TimePoint now) {
     signs.worker_late = std::chrono::duration_cast<Millis>(late);
     shown_lateness_ = std::max<Clock::duration>(shown_lateness_, late);
   }
+  if (shown_lateness_ > kLateShare * config_.edge.timeout) late_at_ = now;
   std::vector<bool> expected(board_.size(), true);
   for (const auto& [name, link] : links_) {
     if (const auto peer = board_.index(name)) expected[*peer] = link->joined() && !link->left();

@@ -53,6 +53,7 @@ void EvidenceBoard::hear(Member observer, const peer::WitnessMessage& message, s
   heard.report.observer = observer;
   heard.report.round = plausible(message.round, round);
   heard.report.local_health = std::clamp(message.local_health, 0, 8);
+  heard.report.late = message.late;
   heard.report.cut_off = message.cut_off;
   for (const peer::WitnessMessage::Edge& edge : message.edges) {
     const auto about = index(edge.peer);

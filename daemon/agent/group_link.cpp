@@ -19,6 +19,10 @@ constexpr peer::Ticket kSelf = 0;
 /// Meeting and blobs: the host's patience twice, plus the ways.
 constexpr Millis kCallDeadline{500};
 constexpr Millis kPrepareDeadline{500};
+
+bool is_large(const std::vector<std::uint32_t>& sizes, std::uint32_t bytes) {
+  return bytes > *std::min_element(sizes.begin(), sizes.end());
+}
 }  // namespace
 
 GroupLink::GroupLink(PeerLinkSurroundings& surroundings, const std::string& incarnation,
@@ -78,7 +82,10 @@ void GroupLink::deliver(peer::Answers answers) {
   arm_meeting();
   std::optional<decltype(peer::Reply::body)> own;
   for (peer::Answer& answer : answers) {
-    if (auto* fixed = std::get_if<peer::GroupFixed>(&answer.body)) fixed->round = around_.round();
+    if (auto* fixed = std::get_if<peer::GroupFixed>(&answer.body)) {
+      fixed->round = around_.round();
+      fixed->gentle = gentle();
+    }
     if (answer.to == kSelf) {
       own = std::move(answer.body);
       continue;
@@ -143,6 +150,7 @@ void GroupLink::on_answer(const decltype(peer::Reply::body)& body) {
 
 void GroupLink::on_fixed(const peer::GroupFixed& fixed) {
   run_round_ = fixed.round;
+  gentle_ = fixed.gentle;
   size_ = fixed.members.size();
   if (fixed.members.size() < 2) {
     close();
@@ -192,19 +200,23 @@ void GroupLink::run() {
   const auto& gloo = around_.config.gloo;
   const std::int64_t every =
       std::max<std::int64_t>(1, gloo.interval / around_.config.edge.interval);
-  // The host's round decides the size, so that all ranks agree on it.
-  const std::uint32_t bytes =
-      gloo.sizes[static_cast<std::size_t>(run_round_ / every) % gloo.sizes.size()];
+  // The host decides the size, so that all ranks agree on it.
+  bytes_ = gentle_ ? *std::min_element(gloo.sizes.begin(), gloo.sizes.end())
+                   : gloo.sizes[static_cast<std::size_t>(run_round_ / every) % gloo.sizes.size()];
   wire::GroupRun run;
   run.attempt = attempt_;
   run.round = run_round_;
   run.timeout_ms = static_cast<int>(gloo.timeout.count());
   for (const model::Collective collective : gloo.collectives)
-    run.steps.push_back({collective, bytes});
+    run.steps.push_back({collective, bytes_});
   steps_left_ = run.steps.size();
   state_ = State::running;
   arm(gloo.timeout * static_cast<int>(steps_left_ + 1));
   if (!around_.to_worker(run)) fail(Outcome::error);
+}
+
+bool GroupLink::gentle() const {
+  return spared_runs_ > 0 || around_.any_path_weak();
 }
 
 void GroupLink::on_report(const wire::CollectiveReport& report) {
@@ -238,6 +250,11 @@ void GroupLink::on_report(const wire::CollectiveReport& report) {
   if (--steps_left_ > 0) return;
   around_.loop.cancel(deadline_);
   failed_runs_ = 0;
+  if (spared_runs_ > 0) {
+    --spared_runs_;
+  } else if (is_large(around_.config.gloo.sizes, bytes_)) {
+    spare_next_ = kSpareFirst;
+  }
   state_ = State::held;
 }
 
@@ -246,6 +263,10 @@ void GroupLink::fail(Outcome outcome) {
   const bool was_retry = around_.round() == retry_round_ || run_round_ == retry_round_;
   if (forming) {
     handlers_.formed(outcome, std::chrono::duration<double>(Clock::now() - began_).count());
+  }
+  if (!forming && is_large(around_.config.gloo.sizes, bytes_)) {
+    spared_runs_ = spare_next_;
+    spare_next_ = std::min(2 * spare_next_, kSpareMost);
   }
   close();
   ++failed_runs_;

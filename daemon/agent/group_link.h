@@ -51,6 +51,11 @@ class GroupLink {
   model::Outcome last_failure() const { return last_failure_; }
 
  private:
+  /// After a large run failed the next few stay small, twice as many each time: a probe must not
+  /// keep a path full on which jobs have trouble enough.
+  static constexpr int kSpareFirst = 3;
+  static constexpr int kSpareMost = 24;
+
   enum class State { idle, meeting, preparing, exchanging, connecting, running, held };
 
   void begin(const std::vector<std::string>& eligible, const std::string& view_hash);
@@ -59,6 +64,7 @@ class GroupLink {
   void ask(decltype(peer::Request::body) body);
   void on_fixed(const peer::GroupFixed& fixed);
   void run();
+  bool gentle() const;
   void fail(model::Outcome outcome);
   void arm(base::Millis delay);
   void arm_meeting();
@@ -77,6 +83,10 @@ class GroupLink {
   std::int64_t run_round_ = 0;
   std::size_t size_ = 0;
   std::size_t steps_left_ = 0;
+  std::uint32_t bytes_ = 0;  ///< of the run under way
+  bool gentle_ = false;      ///< as the host of this meeting said
+  int spared_runs_ = 0;      ///< runs still to stay small in, after a large one failed
+  int spare_next_ = kSpareFirst;
   std::int64_t retry_round_ = 0;
   bool fresh_ = false;  ///< this context was formed in this run
   int failed_runs_ = 0;

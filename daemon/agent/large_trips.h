@@ -22,6 +22,8 @@ class LargeTrips {
     Trips& trips = by_size_[bytes];
     trips.recent[trips.seen % kRecent] = seconds;
     ++trips.seen;
+    last_ = seconds;
+    best_of_last_ = trips.seen == 1 ? seconds : trips.best;
     trips.best = trips.seen == 1 ? seconds : std::min(trips.best, seconds);
   }
 
@@ -31,6 +33,9 @@ class LargeTrips {
     if (trips == nullptr) return std::nullopt;
     return *std::min_element(trips->recent.begin(), trips->recent.end());
   }
+
+  /// Was the latest one late, against the best of its size? A moment's doubt, not yet a finding.
+  bool last_was_late() const;
 
   /// The shortest ever, of the same size.
   double best() const {
@@ -50,6 +55,8 @@ class LargeTrips {
     }
     return nullptr;
   }
+  double last_ = 0;
+  double best_of_last_ = 0;                 ///< before it
   std::map<std::uint32_t, Trips> by_size_;  ///< as many as probes.edge.payloads has
 };
 
@@ -59,6 +66,10 @@ inline double lateness(double recent, double usual) {
   constexpr double kFactor = 4;
   constexpr double kFelt = 0.020;
   return recent > kFactor * usual && recent - usual > kFelt ? recent - usual : 0;
+}
+
+inline bool LargeTrips::last_was_late() const {
+  return lateness(last_, best_of_last_) > 0;
 }
 
 }  // namespace collwatch::agent

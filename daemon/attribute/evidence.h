@@ -48,6 +48,7 @@ struct ObserverReport {
   Member observer = 0;
   std::int64_t round = 0;  ///< the observer's round when it spoke
   int local_health = 0;    ///< 0..8, as the observer judges itself
+  bool late = false;       ///< its timers ran late a moment ago: it has too little processor time
   bool cut_off = false;    ///< no ok edge at all, though it has peers
   std::vector<EdgeWord> edges;
 };

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "daemon/attribute/cover.h"
@@ -21,13 +22,22 @@ using model::Reason;
 constexpr std::int32_t kLossy = 2;  ///< datagrams missing
 constexpr std::int32_t kNowAndThen = 8;
 constexpr double kImpairedTrust = 0.05;
+constexpr std::int32_t kLateRounds = 3;  ///< no host is late for so long without a break
 
 bool takes_part(const Evidence& evidence, Member member) {
   return member < evidence.members && member < evidence.expected.size() &&
          evidence.expected[member];
 }
 
-void add_word(PairView& pair, const ObserverReport& report, const EdgeWord& word, bool impaired) {
+/// One end has too little processor time, and says so: an exchange with it fails now and then. What
+/// is dead is silent, and goes on failing.
+bool excused(const EdgeWord& word, bool an_end_is_late) {
+  return an_end_is_late && word.outcome == Outcome::timeout && !word.reason &&
+         word.inbound != Heard::silent && word.failed_rounds <= kLateRounds;
+}
+
+void add_word(PairView& pair, const ObserverReport& report, const EdgeWord& word, bool impaired,
+              bool an_end_is_late) {
   const double trust = weight(report.local_health);
   if (word.state == EdgeState::ok) {
     pair.ok.push_back({report.observer, word.round, std::max(1, word.ok_rounds)});
@@ -36,7 +46,8 @@ void add_word(PairView& pair, const ObserverReport& report, const EdgeWord& word
     // On a path known to be bad an exchange fails now and then; a fault goes on failing, or
     // silences.
     const bool expected =
-        impaired && word.inbound != Heard::silent && word.failed_rounds <= kNowAndThen;
+        (impaired && word.inbound != Heard::silent && word.failed_rounds <= kNowAndThen) ||
+        excused(word, an_end_is_late);
     pair.failing.push_back({report.observer, word.peer, expected ? trust * kImpairedTrust : trust,
                             std::max(1, word.failed_rounds), word.failing_since, word.round,
                             word.outcome, word.reason});
@@ -78,6 +89,10 @@ Observations observe(const Evidence& evidence) {
   }
 
   const std::vector<Impairment> impaired = impairments(evidence);
+  std::set<Member> late;
+  for (const ObserverReport& report : evidence.reports) {
+    if (report.late) late.insert(report.observer);
+  }
   std::map<std::pair<Member, Member>, PairView> pairs;
   for (const ObserverReport& report : evidence.reports) {
     if (!takes_part(evidence, report.observer)) continue;
@@ -87,7 +102,8 @@ Observations observe(const Evidence& evidence) {
       PairView& pair = pairs[{ends.first, ends.second}];
       pair.a = ends.first;
       pair.b = ends.second;
-      add_word(pair, report, word, is_impaired(impaired, report.observer, word));
+      add_word(pair, report, word, is_impaired(impaired, report.observer, word),
+               report.late || late.count(word.peer) != 0);
       if (word.state == EdgeState::failing) result.confirms[report.observer] = true;
     }
   }

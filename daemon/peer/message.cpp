@@ -111,6 +111,7 @@ void put(Json& out, const GroupFixed& body) {
   out["round"] = body.round;
   out["members"] = body.members;
   out["missing"] = body.missing;
+  out["gentle"] = body.gentle ? 1 : 0;
 }
 void put(Json& out, const GroupMet& body) {
   out["type"] = "group_met";
@@ -156,6 +157,10 @@ model::Result<decltype(Reply::body)> reply_body(Fields& fields, const std::strin
     fixed.members = names_from(fields, "members");
     fixed.missing = names_from(fields, "missing");
     fixed.rank = fields.integer<std::int32_t>(fields.at("rank"), 0, kMaxGroupMembers - 1);
+    // Appended: an older host does not send it.
+    if (const Json* gentle = fields.at("gentle")) {
+      fixed.gentle = fields.integer<std::uint8_t>(gentle, 0, 1) != 0;
+    }
     const bool seated = static_cast<std::size_t>(fixed.rank) < fixed.members.size();
     if (!seated) fields.refuse("a rank below the number of members");
     return fixed;

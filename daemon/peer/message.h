@@ -87,6 +87,7 @@ struct GroupFixed {
   std::int64_t round = 0;            ///< the host's: all members run what it prescribes
   std::vector<std::string> members;  ///< by rank
   std::vector<std::string> missing;
+  bool gentle = false;  ///< the host knows of a weak path: run the smallest size only
 };
 /// Second half: my Gloo address for that context. Answered with GroupMet when all are in, or
 /// Refusal after 300 ms.
@@ -135,6 +136,7 @@ struct WitnessMessage {
   std::int64_t echo_age_ms = 0;
   std::int64_t round = 0;
   std::int32_t local_health = 0;
+  bool late = false;  ///< the sender's own timers ran late a moment ago
   bool cut_off = false;
   bool left = false;
   model::WorkerState worker = model::WorkerState::absent;

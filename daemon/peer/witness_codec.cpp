@@ -49,6 +49,7 @@ enum EdgePosition : std::size_t {
 
 constexpr unsigned kCutOff = 1;
 constexpr unsigned kLeft = 2;
+constexpr unsigned kLate = 4;
 constexpr std::int32_t kWorstHealth = 8;
 constexpr std::size_t kEdgeStates = static_cast<std::size_t>(EdgeState::failing) + 1;
 constexpr std::size_t kHeards = static_cast<std::size_t>(Heard::silent) + 1;
@@ -106,7 +107,8 @@ Json witness_to_json(const WitnessMessage& message) {
   for (const auto& edge : message.edges) edges.push_back(edge_to_json(edge));
   Json echo;
   if (message.echo_round_ms) echo = *message.echo_round_ms;
-  const unsigned flags = (message.cut_off ? kCutOff : 0U) | (message.left ? kLeft : 0U);
+  const unsigned flags = (message.cut_off ? kCutOff : 0U) | (message.left ? kLeft : 0U) |
+                         (message.late ? kLate : 0U);
   return Json::array({kWireVersion, message.from, message.incarnation, message.to, message.sequence,
                       message.round_ms, message.wall_offset_ms, echo, message.echo_age_ms,
                       message.round, message.local_health, flags, index(message.worker),
@@ -133,6 +135,7 @@ model::Result<WitnessMessage> witness_from_json(const Json& array) {
   const auto flags = fields.integer<std::uint32_t>(fields.at(kFlags));
   message.cut_off = (flags & kCutOff) != 0;
   message.left = (flags & kLeft) != 0;
+  message.late = (flags & kLate) != 0;
   message.worker = fields.number(fields.at(kWorker), model::kCount<model::WorkerState>,
                                  model::WorkerState::absent);
   message.worker_trouble = reason_from_json(fields, fields.at(kWorkerTrouble));

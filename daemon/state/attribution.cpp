@@ -75,8 +75,10 @@ Record* Tracker::Impl::owner_of(const Frame& frame, const EdgeKey& edge, const E
 }
 
 /// What began while this agent was frozen, sick or cut off, or had not met one of the ends, looks
-/// different from here for a while, since not all of it recovers (or is known) at once.
+/// different from here for a while, since not all of it recovers (or is known) at once. Wrong bytes
+/// are wrong bytes, whatever else is not known yet.
 bool Tracker::Impl::blind_to(const Frame& frame, const EdgeKey& edge, const EdgeWord& word) const {
+  if (word.outcome == model::Outcome::data_corruption) return false;
   std::int64_t since = last_blind;
   for (const Member end : {edge.first, edge.second}) {
     const auto met = met_in.find(end);

@@ -30,6 +30,7 @@ enum class MetricId {
   fingerprint_last_seen_timestamp_seconds,
   suspect,
   suspect_link_info,
+  straggler_lateness_seconds,
   members,
   local_health_score,
   scheduling_delay_seconds,
@@ -70,6 +71,9 @@ struct Metric {
 
 /// At most this many verdicts become `collwatch_suspect` series, worst first.
 inline constexpr std::size_t kMaxSuspects = 16;
+
+/// The latest peers become series, as long as they are late at all.
+inline constexpr std::size_t kMaxStragglers = 3;
 
 // clang-format off
 inline constexpr auto kMetrics = std::to_array<Metric>({
@@ -119,6 +123,9 @@ inline constexpr auto kMetrics = std::to_array<Metric>({
     {MetricId::suspect_link_info, "collwatch_suspect_link_info", MetricType::gauge,
      {"entity", "link"}, kMaxSuspects,
      "Always 1; names the link (both names sorted) that a suspected directed link belongs to."},
+    {MetricId::straggler_lateness_seconds, "collwatch_straggler_lateness_seconds",
+     MetricType::gauge, {"peer"}, kMaxStragglers,
+     "Seconds by which this peer's large payloads are later than those of the other peers."},
     {MetricId::members, "collwatch_members", MetricType::gauge, {"state"}, 6,
      "Configured members, this node included, by the state in which this agent sees them."},
     {MetricId::local_health_score, "collwatch_local_health_score", MetricType::gauge, {}, 1,

@@ -4,6 +4,7 @@
 // full, zeros included, so that rates and alerts never wait for a first event.
 #include "exporters/prometheus/render.h"
 
+#include <algorithm>
 #include <set>
 #include <string_view>
 
@@ -120,6 +121,20 @@ void add_suspects(Exposition& page, const Snapshot& s) {
   }
 }
 
+void add_stragglers(Exposition& page, const Snapshot& s) {
+  std::vector<const Edge*> late;
+  for (const Edge& edge : s.edges) {
+    if (edge.lateness_seconds > 0) late.push_back(&edge);
+  }
+  std::stable_sort(late.begin(), late.end(), [](const Edge* x, const Edge* y) {
+    return x->lateness_seconds > y->lateness_seconds;
+  });
+  if (late.size() > kMaxStragglers) late.resize(kMaxStragglers);
+  for (const Edge* edge : late) {
+    page.add(MetricId::straggler_lateness_seconds, {edge->peer}, edge->lateness_seconds);
+  }
+}
+
 void add_members(Exposition& page, const Snapshot& s) {
   std::array<int, model::kCount<model::MemberState>> count{};
   for (const Member& m : s.members) ++count[static_cast<std::size_t>(m.state)];
@@ -168,6 +183,7 @@ std::string render(const Snapshot& snapshot, const PageContext& context) {
   add_rendezvous(page, snapshot.counters);
   add_fingerprints(page, snapshot);
   add_suspects(page, snapshot);
+  add_stragglers(page, snapshot);
   add_members(page, snapshot);
   add_own_health(page, snapshot, context.snapshot_age_seconds);
   add_workers(page, snapshot);

@@ -40,3 +40,16 @@ TEST_CASE("late is what is so by a factor and by an amount that a job feels") {
   CHECK(lateness(0.010, 0.001) == 0);
   CHECK(lateness(0.100, 0.050) == 0);
 }
+
+TEST_CASE("the latest may be in doubt long before anything is found") {
+  LargeTrips trips;
+  CHECK_FALSE(trips.last_was_late());
+  trips.on_trip(65536, 0.001);
+  CHECK_FALSE(trips.last_was_late());
+  trips.on_trip(65536, 0.100);
+  CHECK(trips.last_was_late());
+  trips.on_trip(1025, 0.001);  // another size, never seen
+  CHECK_FALSE(trips.last_was_late());
+  trips.on_trip(65536, 0.002);
+  CHECK_FALSE(trips.last_was_late());
+}

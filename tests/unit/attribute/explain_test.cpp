@@ -191,6 +191,30 @@ TEST_CASE("sick observers weigh little, muted ones nothing") {
   CHECK(explain(world.evidence()).empty());
 }
 
+TEST_CASE("too little processor time excuses a timeout for a while, and nothing else") {
+  const auto says_late = [](Member late, const Failure& how) {
+    EvidenceBuilder world(4, 1, how.since + how.rounds);
+    world.all_complain_of(2, how).complains_of_all(2, how);
+    for (auto& report : world.evidence().reports) report.late = report.observer == late;
+    return explain(world.evidence());
+  };
+  const Failure heard{Outcome::timeout, Heard::heard, std::nullopt, 100, 2};
+  CHECK(says_late(2, heard).empty());
+  CHECK(says_late(3, heard).size() == 1);  // somebody else's lack of time
+  Failure how = heard;
+  how.rounds = 4;  // for too long
+  CHECK(says_late(2, how).size() == 1);
+  how = heard;
+  how.inbound = Heard::silent;
+  CHECK(says_late(2, how).size() == 1);
+  how = heard;
+  how.outcome = Outcome::peer_lost;
+  CHECK(says_late(2, how).size() == 1);
+  how = heard;
+  how.reason = Reason::worker_stuck;
+  CHECK(says_late(2, how).size() == 1);
+}
+
 TEST_CASE("members that take no part are no evidence") {
   EvidenceBuilder world(4, 0, 102);
   world.all_complain_of(2, kSilent).complains_of_all(3, kSilent);

@@ -28,7 +28,7 @@ std::map<std::string, peer::Request> all_requests() {
 std::map<std::string, peer::Reply> all_replies() {
   return {{"here", samples::reply(std::monostate{})},
           {"pair_met", samples::reply(peer::PairMet{"b007-3", {'z', '\0'}})},
-          {"group_fixed", samples::reply(peer::GroupFixed{"b007-4", 1, 42, {"a", "b"}, {"c"}})},
+          {"group_fixed", samples::reply(peer::GroupFixed{"b007-4", 1, 42, {"a", "b"}, {"c"}, true})},
           {"group_met", samples::reply(peer::GroupMet{{{'1'}, {'2'}}})},
           {"refusal",
            samples::reply(peer::Refusal{peer::RefusalReason::duplicate_name, "two of you"})}};
@@ -93,6 +93,7 @@ TEST_CASE("the fields of an identity and of a body arrive as they were sent") {
   CHECK(fixed.missing == std::vector<std::string>{"c"});
   CHECK(fixed.rank == 1);
   CHECK(fixed.round == 42);
+  CHECK(fixed.gentle);
 }
 
 TEST_CASE("the fields of a witness message arrive as they were sent") {
@@ -109,7 +110,7 @@ TEST_CASE("the fields of a witness message arrive as they were sent") {
   CHECK(got.echo_age_ms == sent.echo_age_ms);
   CHECK(got.round == sent.round);
   CHECK(got.local_health == sent.local_health);
-  CHECK((got.cut_off && got.left));
+  CHECK((got.cut_off && got.left && got.late));
   CHECK(got.worker == sent.worker);
   CHECK(got.worker_trouble == sent.worker_trouble);
   CHECK(got.view == sent.view);
@@ -134,7 +135,7 @@ TEST_CASE("the fields of a witness message arrive as they were sent") {
   const auto plain = peer::decode_witness(peer::encode(bare)).value();
   CHECK_FALSE(plain.echo_round_ms);
   CHECK_FALSE(plain.worker_trouble);
-  CHECK_FALSE((plain.cut_off || plain.left));
+  CHECK_FALSE((plain.cut_off || plain.left || plain.late));
 }
 
 TEST_CASE("the widest datagram about seven peers takes at most 600 bytes") {

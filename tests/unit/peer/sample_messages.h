@@ -78,6 +78,7 @@ inline peer::WitnessMessage witness(const std::string& from = "node-a",
   message.echo_age_ms = 23;
   message.round = 1'700'000'000;
   message.local_health = 3;
+  message.late = true;
   message.cut_off = true;
   message.left = true;
   message.worker = model::WorkerState::stuck;

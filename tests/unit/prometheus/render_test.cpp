@@ -161,3 +161,17 @@ TEST_CASE("bucket counts are cumulative and end at the count") {
       has(page, "collwatch_edge_round_trip_seconds_bucket{partition=\"clique\",le=\"+Inf\"} 3\n"));
   CHECK(has(page, "collwatch_edge_round_trip_seconds_count{partition=\"clique\"} 3\n"));
 }
+
+TEST_CASE("the three latest peers have a series, as long as they are late") {
+  Snapshot s = sample_snapshot();
+  CHECK(samples_of(render(s), "collwatch_straggler_lateness_seconds").empty());
+  s.edges.assign(5, exporters::Edge{});
+  for (int i = 0; i < 5; ++i) {
+    s.edges[static_cast<std::size_t>(i)].peer = "n" + std::to_string(i);
+    s.edges[static_cast<std::size_t>(i)].lateness_seconds = 0.1 * i;
+  }
+  const std::string page = render(s);
+  CHECK(samples_of(page, "collwatch_straggler_lateness_seconds").size() == kMaxStragglers);
+  CHECK(has(page, "collwatch_straggler_lateness_seconds{peer=\"n4\"} 0.4\n"));
+  CHECK_FALSE(has(page, "peer=\"n1\""));
+}

@@ -166,6 +166,21 @@ TEST_CASE("stragglers of a recovering verdict are not accused, until they stay")
   CHECK(bench.verdicts().size() == 2);
 }
 
+TEST_CASE("a node that has just joined is not accused yet, save of wrong bytes") {
+  const auto joins_and_fails = [](Outcome outcome) {
+    Bench bench;
+    int round = 0;
+    bench.fails(2, [&round, outcome](EvidenceBuilder& world, Failure f) {
+      f.outcome = outcome;
+      world.evidence().expected[2] = ++round == 2;
+      if (round == 2) world.all_complain_of(2, f).unheard(2);
+    });
+    return bench.verdicts().size();
+  };
+  CHECK(joins_and_fails(Outcome::timeout) == 0);
+  CHECK(joins_and_fails(Outcome::data_corruption) == 1);
+}
+
 TEST_CASE("links page when both ends are known to work elsewhere") {
   Bench bench;
   const auto broken = [](EvidenceBuilder& world, const Failure& f) { world.broken(1, 2, f); };
