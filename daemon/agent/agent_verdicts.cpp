@@ -83,8 +83,8 @@ double Agent::late_seconds(const PeerLink& link) const {
 
 bool Agent::any_path_weak() const {
   constexpr std::int32_t kLost = 2;  // of forty
-  const attribute::Evidence heard =
-      board_.evidence(own_report(Clock::now()), std::vector<bool>(board_.size(), true), Clock::now());
+  const attribute::Evidence heard = board_.evidence(
+      own_report(Clock::now()), std::vector<bool>(board_.size(), true), Clock::now());
   for (const attribute::ObserverReport& report : heard.reports) {
     for (const attribute::EdgeWord& word : report.edges) {
       const bool fails = word.state == attribute::EdgeState::failing;

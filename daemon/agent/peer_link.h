@@ -46,7 +46,7 @@ struct PeerLinkSurroundings {
   std::function<std::int64_t()> round;
   std::function<schedule::Pair(const std::string& peer)> pair;  ///< us and the peer, by index
   std::function<bool()> any_path_weak;  ///< a path of the group fails, loses or is late
-  std::function<double()> stretch;  ///< local health: deadlines are longer on a sick host
+  std::function<double()> stretch;      ///< local health: deadlines are longer on a sick host
   /// The peer answered over TCP: its identity, and how long that took where it was measured.
   std::function<void(const peer::Identity&, std::optional<base::Millis> round_trip)> met;
   /// Something changed that attribution should see; `first_failure`: tell the peers at once.

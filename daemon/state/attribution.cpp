@@ -75,10 +75,8 @@ Record* Tracker::Impl::owner_of(const Frame& frame, const EdgeKey& edge, const E
 }
 
 /// What began while this agent was frozen, sick or cut off, or had not met one of the ends, looks
-/// different from here for a while, since not all of it recovers (or is known) at once. Wrong bytes
-/// are wrong bytes, whatever else is not known yet.
+/// different from here for a while, since not all of it recovers (or is known) at once.
 bool Tracker::Impl::blind_to(const Frame& frame, const EdgeKey& edge, const EdgeWord& word) const {
-  if (word.outcome == model::Outcome::data_corruption) return false;
   std::int64_t since = last_blind;
   for (const Member end : {edge.first, edge.second}) {
     const auto met = met_in.find(end);
@@ -90,12 +88,14 @@ bool Tracker::Impl::blind_to(const Frame& frame, const EdgeKey& edge, const Edge
 /// A new cause that owns nothing but such leftovers is no verdict of its own, for a while.
 bool Tracker::Impl::absorb(const Frame& frame, const Explanation& e) {
   std::vector<Record*> owners;
+  // Wrong bytes towards several peers are wrong bytes, whatever else is not known yet.
+  const bool proven = e.outcome == model::Outcome::data_corruption && is_node_fault(e.cause.kind);
   const std::vector<EdgeKey> failing = frame.words.failing_under(e.cause);
   for (const EdgeKey& edge : failing) {
     const EdgeWord& word = *frame.words.find(edge);
     if (Record* owner = owner_of(frame, edge, word)) {
       owners.push_back(owner);
-    } else if (!blind_to(frame, edge, word)) {
+    } else if (proven || !blind_to(frame, edge, word)) {
       return false;
     }
   }

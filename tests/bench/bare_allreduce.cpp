@@ -4,8 +4,9 @@
 //
 //   bare_allreduce RANK SIZE FOLDER ADDRESS BYTES SECONDS PAUSE_MS
 //
-// Ranks meet through FOLDER (empty, shared), as many 4-byte sums as BYTES holds, for SECONDS, with a
-// pause after each. Rank 0 prints one line: median and 99th percentile in microseconds, and how many.
+// Ranks meet through FOLDER (empty, shared), as many 4-byte sums as BYTES holds, for SECONDS, with
+// a pause after each. Rank 0 prints one line: median and 99th percentile in microseconds, and how
+// many.
 #include <gloo/allreduce.h>
 #include <gloo/rendezvous/file_store.h>
 #include <gloo/transport/tcp/device.h>

@@ -167,18 +167,21 @@ TEST_CASE("stragglers of a recovering verdict are not accused, until they stay")
 }
 
 TEST_CASE("a node that has just joined is not accused yet, save of wrong bytes") {
-  const auto joins_and_fails = [](Outcome outcome) {
+  const auto joins_and_fails = [](Outcome outcome, bool towards_all) {
     Bench bench;
     int round = 0;
-    bench.fails(2, [&round, outcome](EvidenceBuilder& world, Failure f) {
+    bench.fails(3, [&](EvidenceBuilder& world, Failure f) {
       f.outcome = outcome;
-      world.evidence().expected[2] = ++round == 2;
-      if (round == 2) world.all_complain_of(2, f).unheard(2);
+      world.evidence().expected[2] = ++round > 1;
+      if (round == 1) return;
+      if (towards_all) world.all_complain_of(2, f).unheard(2);
+      if (!towards_all) world.broken(1, 2, f);
     });
     return bench.verdicts().size();
   };
-  CHECK(joins_and_fails(Outcome::timeout) == 0);
-  CHECK(joins_and_fails(Outcome::data_corruption) == 1);
+  CHECK(joins_and_fails(Outcome::timeout, true) == 0);
+  CHECK(joins_and_fails(Outcome::data_corruption, true) == 1);
+  CHECK(joins_and_fails(Outcome::data_corruption, false) == 0);  // the others will follow
 }
 
 TEST_CASE("links page when both ends are known to work elsewhere") {
