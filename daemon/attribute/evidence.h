@@ -83,8 +83,9 @@ struct Explanation {
   /// Links: both ends have worked elsewhere since the failures began, so neither is going down.
   /// Nodes: no edge of it has worked since. A page waits a round for it.
   bool confirmed = true;
-  /// Datagrams pass both ways where exchanges fail, and nobody's dial knows why: as on a path that
-  /// loses packets now and then. Only what goes on failing is more than that.
+  /// Datagrams pass both ways where exchanges fail, and nobody's dial knows why (or only that large
+  /// ones do not pass): as on a path that loses packets now and then. Only what goes on failing is
+  /// more than that.
   bool alive = false;
   std::vector<Member> observers;      ///< whose failing edges it owns
   std::vector<Cause> ambiguous_with;  ///< within 3 nats

@@ -135,10 +135,6 @@ bool ran_into_silence(const FailingWord& word) {
   return word.outcome == Outcome::timeout || word.outcome == Outcome::unreachable;
 }
 
-bool explains_size_or_content(const FailingWord& word) {
-  return word.reason == Reason::size_blackhole || word.reason == Reason::data_corruption;
-}
-
 bool accuses_itself(const FailingWord& word) {
   return word.outcome == Outcome::worker_crash || word.outcome == Outcome::worker_stuck;
 }

@@ -67,8 +67,6 @@ Observations observe(const Evidence& evidence);
 bool proves_node(const FailingWord& word);
 /// It failed by waiting in vain, not by a reset, which may come at any time of a round.
 bool ran_into_silence(const FailingWord& word);
-/// Small packets pass and large ones do not, or bytes arrive altered.
-bool explains_size_or_content(const FailingWord& word);
 /// The observer's own worker is what failed; its word accuses nobody else.
 bool accuses_itself(const FailingWord& word);
 

@@ -96,7 +96,9 @@ bool Tracker::Impl::may_page(const Record& record, const Moment& now) const {
     return again || still;
   }
   if (record.evidence_rounds < 2 || record.sum < page_score - 1e-9) return false;
-  if (record.alive && record.longest_run < limits.alive_rounds) return false;
+  const bool sized = record.reason_known && record.shown.reason == model::Reason::size_blackhole;
+  const int patience = sized ? limits.sized_rounds : limits.alive_rounds;
+  if (record.alive && record.longest_run < patience) return false;
   // One more round for what is not sure yet to be all of it.
   if (!record.confirmed && now.round < record.first_failed + 3) return false;
   // The reason decides whether a node is a page at all; wait for it, but not beyond the third

@@ -45,6 +45,7 @@ struct Limits {
   int absorb_rounds = 8;  ///< a recovering verdict keeps its stragglers (reconnects are spread
                           ///< over 5 rounds) before they may become a verdict of their own
   int alive_rounds = 5;   ///< failing in a row, before what still passes datagrams is a page
+  int sized_rounds = 3;   ///< the same, where only large payloads fail: each is tried again at once
   double worker_page_seconds = 20;
   int worker_episodes = 3;
   double worker_window_seconds = 60;

@@ -24,6 +24,16 @@ TEST_CASE("a node whose datagrams still arrive pages after five failing rounds i
   CHECK(bench.only().state == VerdictState::page);
 }
 
+TEST_CASE("large payloads that fail are a page after three rounds in a row, not two") {
+  // Of twenty packets one is lost at 5 %: most large payloads fail there, and now and then all do.
+  const Failure sized{Outcome::timeout, Heard::heard, Reason::size_blackhole};
+  Bench bench;
+  bench.node_fails(2, sized, 2);
+  CHECK(bench.only().state == VerdictState::suspect);
+  bench.node_fails(2, sized, 1);
+  CHECK(bench.only().state == VerdictState::page);
+}
+
 TEST_CASE("a node is suspected in the first round and paged in the second") {
   Bench bench;
   bench.node_fails(2, kUnreachable, 1);
