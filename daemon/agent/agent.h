@@ -104,6 +104,7 @@ class Agent {
   void evaluate_soon();
   void evaluate();
   attribute::ObserverReport own_report(base::TimePoint now) const;
+  bool known_impaired(const std::string& peer) const;
   double late_seconds(const PeerLink& link) const;
   bool any_path_weak() const;
   std::vector<state::Claim> claims(base::TimePoint now) const;

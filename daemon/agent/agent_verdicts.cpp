@@ -26,6 +26,8 @@ constexpr std::chrono::seconds kMisconfigLasts{30};
 constexpr int kLateLasts = 3;
 /// Share of edge.timeout; an exchange waits for several wake-ups of either side.
 constexpr double kLateShare = 0.1;
+/// Datagrams of the last forty.
+constexpr std::int32_t kLossyPath = 2;
 
 }  // namespace
 
@@ -50,12 +52,15 @@ attribute::ObserverReport Agent::own_report(TimePoint now) const {
     if (link->left() || !link->joined()) continue;
     const auto peer = board_.index(name);
     if (!peer) continue;
-    attribute::EdgeWord word = link->history().word(*peer, now, config_.edge.interval);
+    const auto facts = facts_.find(name);
+    const std::int32_t lost = facts == facts_.end() ? -1 : facts->second.loss.of_forty();
+    // Where datagrams are lost now and then, two in a row that are missing are no silence yet.
+    const bool lossy = lost >= kLossyPath || known_impaired(name);
+    const auto interval = config_.edge.interval * (lossy ? 2 : 1);
+    attribute::EdgeWord word = link->history().word(*peer, now, interval);
+    word.lost = lost;
     if (witness_missing(*link)) word.inbound = attribute::Heard::unknown;
     word.late_ms = static_cast<std::int32_t>(std::min(late_seconds(*link) * 1e3, 30'000.0));
-    if (const auto facts = facts_.find(name); facts != facts_.end()) {
-      word.lost = facts->second.loss.of_forty();
-    }
     ++expected;
     ok += word.state == attribute::EdgeState::ok ? 1 : 0;
     report.edges.push_back(word);
@@ -65,6 +70,16 @@ attribute::ObserverReport Agent::own_report(TimePoint now) const {
                      return word.state == attribute::EdgeState::failing;
                    });
   return report;
+}
+
+/// Is the path to that peer slow or lossy, as a verdict says already?
+bool Agent::known_impaired(const std::string& peer) const {
+  const std::string link = std::min(config_.node, peer) + "<->" + std::max(config_.node, peer);
+  return std::any_of(verdicts_.begin(), verdicts_.end(), [&](const exporters::Verdict& verdict) {
+    const std::string& entity = verdict.entity;
+    return verdict.fingerprint == model::Fingerprint::straggler &&
+           (entity == peer || entity == config_.node || entity == link);
+  });
 }
 
 double Agent::late_seconds(const PeerLink& link) const {
@@ -82,13 +97,12 @@ double Agent::late_seconds(const PeerLink& link) const {
 }
 
 bool Agent::any_path_weak() const {
-  constexpr std::int32_t kLost = 2;  // of forty
   const attribute::Evidence heard = board_.evidence(
       own_report(Clock::now()), std::vector<bool>(board_.size(), true), Clock::now());
   for (const attribute::ObserverReport& report : heard.reports) {
     for (const attribute::EdgeWord& word : report.edges) {
       const bool fails = word.state == attribute::EdgeState::failing;
-      if (fails || word.late_ms > 0 || word.lost >= kLost) return true;
+      if (fails || word.late_ms > 0 || word.lost >= kLossyPath) return true;
     }
   }
   return std::any_of(links_.begin(), links_.end(),
