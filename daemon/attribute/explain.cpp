@@ -69,14 +69,17 @@ bool alive(const Observations& seen, const Cause& cause,
       return false;
   }
   std::set<Member> hearing;
+  bool any_silent = false;
   for (const PairView& pair : seen.pairs) {
     if (!covers(cause, pair.a, pair.b)) continue;
     for (const Hearing& one : pair.hearings) {
-      if (!one.heard) return false;
-      hearing.insert(one.to);
+      any_silent = any_silent || !one.heard;
+      if (one.heard) hearing.insert(one.to);
     }
   }
-  return hearing.size() >= 2;
+  // A link that is cut is silent both ways; two datagrams in a row get lost one way now and then.
+  if (cause.kind == Kind::link && any_silent) return !hearing.empty();
+  return !any_silent && hearing.size() >= 2;
 }
 
 /// A link is named once a new round has begun, or at once when both its ends have spoken of it, it

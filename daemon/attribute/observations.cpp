@@ -36,6 +36,13 @@ bool excused(const EdgeWord& word, bool an_end_is_late) {
          word.inbound != Heard::silent && word.failed_rounds <= kLateRounds;
 }
 
+/// On a path that is slow or loses packets an exchange fails now and then, and a large one mostly; a
+/// fault goes on failing, or silences.
+bool happens_there(const EdgeWord& word) {
+  return word.inbound != Heard::silent &&
+         (word.failed_rounds <= kNowAndThen || word.reason == Reason::size_blackhole);
+}
+
 void add_word(PairView& pair, const ObserverReport& report, const EdgeWord& word, bool impaired,
               bool an_end_is_late) {
   const double trust = weight(report.local_health);
@@ -43,11 +50,7 @@ void add_word(PairView& pair, const ObserverReport& report, const EdgeWord& word
     pair.ok.push_back({report.observer, word.round, std::max(1, word.ok_rounds)});
   }
   if (word.state == EdgeState::failing && trust > 0) {
-    // On a path known to be bad an exchange fails now and then; a fault goes on failing, or
-    // silences.
-    const bool expected =
-        (impaired && word.inbound != Heard::silent && word.failed_rounds <= kNowAndThen) ||
-        excused(word, an_end_is_late);
+    const bool expected = (impaired && happens_there(word)) || excused(word, an_end_is_late);
     pair.failing.push_back({report.observer, word.peer, expected ? trust * kImpairedTrust : trust,
                             std::max(1, word.failed_rounds), word.failing_since, word.round,
                             word.outcome, word.reason});

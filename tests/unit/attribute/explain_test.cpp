@@ -215,6 +215,25 @@ TEST_CASE("too little processor time excuses a timeout for a while, and nothing 
   CHECK(says_late(2, how).size() == 1);
 }
 
+TEST_CASE("a link of which one end is still heard may be no more than lossy") {
+  EvidenceBuilder world(4, 0, 104);
+  world.broken(1, 2, {Outcome::timeout, Heard::silent, std::nullopt, 100, 2});
+  CHECK_FALSE(explain(world.evidence()).at(0).alive);
+  world.word(2, 1).inbound = Heard::heard;
+  for (const Explanation& e : explain(world.evidence())) {
+    CHECK((e.cause.kind == Kind::directed_link) != e.alive);
+  }
+}
+
+TEST_CASE("on a path that loses packets large payloads may fail for ever") {
+  EvidenceBuilder world(4, 0, 120);
+  const Failure sized{Outcome::timeout, Heard::heard, Reason::size_blackhole, 100, 20};
+  world.all_complain_of(2, sized).unheard(2);
+  CHECK(explain(world.evidence()).size() == 1);
+  for (Member observer : {0U, 1U, 3U}) world.word(observer, 2).lost = 4;
+  CHECK(explain(world.evidence()).empty());
+}
+
 TEST_CASE("members that take no part are no evidence") {
   EvidenceBuilder world(4, 0, 102);
   world.all_complain_of(2, kSilent).complains_of_all(3, kSilent);
