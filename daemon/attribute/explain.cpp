@@ -69,17 +69,19 @@ bool alive(const Observations& seen, const Cause& cause,
       return false;
   }
   std::set<Member> hearing;
-  bool any_silent = false;
+  std::size_t heard = 0;
+  std::size_t silent = 0;
   for (const PairView& pair : seen.pairs) {
     if (!covers(cause, pair.a, pair.b)) continue;
     for (const Hearing& one : pair.hearings) {
-      any_silent = any_silent || !one.heard;
+      ++(one.heard ? heard : silent);
       if (one.heard) hearing.insert(one.to);
     }
   }
-  // A link that is cut is silent both ways; two datagrams in a row get lost one way now and then.
-  if (cause.kind == Kind::link && any_silent) return !hearing.empty();
-  return !any_silent && hearing.size() >= 2;
+  // A cut is silent both ways, or in one direction everywhere; two datagrams in a row get lost here
+  // and there now and then.
+  if (silent == 0) return hearing.size() >= 2;
+  return cause.kind == Kind::link ? heard > 0 : heard >= 3 * silent;
 }
 
 /// A link is named once a new round has begun, or at once when both its ends have spoken of it, it

@@ -20,7 +20,7 @@ using model::Outcome;
 using model::Reason;
 
 constexpr std::int32_t kLossy = 2;  ///< datagrams missing
-constexpr std::int32_t kNowAndThen = 8;
+constexpr std::int32_t kNowAndThen = 30;  ///< rounds
 constexpr double kImpairedTrust = 0.05;
 constexpr std::int32_t kLateRounds = 3;  ///< no host is late for so long without a break
 

@@ -95,7 +95,12 @@ bool Tracker::Impl::may_page(const Record& record, const Moment& now) const {
                        now.seconds - record.onset_seconds > limits.worker_page_seconds;
     return again || still;
   }
-  if (record.evidence_rounds < 2 || record.sum < page_score - 1e-9) return false;
+  const bool link =
+      record.cause.kind == model::Kind::link || record.cause.kind == model::Kind::directed_link;
+  const int rounds = link ? limits.link_rounds : 2;
+  if (record.evidence_rounds < rounds || record.sum < page_score - 1e-9) return false;
+  // What was known of it is no longer held against it: its edges are excused, or explained better.
+  if (now.round - record.last_explained > 1) return false;
   const bool sized = record.reason_known && record.shown.reason == model::Reason::size_blackhole;
   const int patience = sized ? limits.sized_rounds : limits.alive_rounds;
   if (record.alive && record.longest_run < patience) return false;

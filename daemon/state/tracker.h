@@ -44,6 +44,7 @@ struct Limits {
   int refine_rounds = 3;  ///< kind and reason may change: two whole rounds and the begun one
   int absorb_rounds = 8;  ///< a recovering verdict keeps its stragglers (reconnects are spread
                           ///< over 5 rounds) before they may become a verdict of their own
+  int link_rounds = 3;    ///< with evidence, before a link is a page: all else around it works
   int alive_rounds = 5;   ///< failing in a row, before what still passes datagrams is a page
   int sized_rounds = 3;   ///< the same, where only large payloads fail: each is tried again at once
   double worker_page_seconds = 20;

@@ -201,6 +201,8 @@ TEST_CASE("links page when both ends are known to work elsewhere") {
   CHECK(bench.only().state == VerdictState::suspect);
   CHECK(bench.only().view == model::View::heard);
   bench.fails(1, broken);
+  CHECK(bench.only().state == VerdictState::suspect);
+  bench.fails(1, broken);
   CHECK(bench.only().state == VerdictState::page);
 }
 
