@@ -20,6 +20,7 @@ using model::Outcome;
 using model::Reason;
 
 constexpr std::int32_t kLossy = 2;  ///< datagrams missing
+constexpr int kLosingWords = 2;
 constexpr std::int32_t kNowAndThen = 30;  ///< rounds
 constexpr double kImpairedTrust = 0.05;
 constexpr std::int32_t kLateRounds = 3;  ///< no host is late for so long without a break
@@ -36,8 +37,8 @@ bool excused(const EdgeWord& word, bool an_end_is_late) {
          word.inbound != Heard::silent && word.failed_rounds <= kLateRounds;
 }
 
-/// On a path that is slow or loses packets an exchange fails now and then, and a large one mostly; a
-/// fault goes on failing, or silences.
+/// On a path that is slow or loses packets an exchange fails now and then, and a large one mostly;
+/// a fault goes on failing, or silences.
 bool happens_there(const EdgeWord& word) {
   return word.inbound != Heard::silent &&
          (word.failed_rounds <= kNowAndThen || word.reason == Reason::size_blackhole);
@@ -72,7 +73,24 @@ void drop_what_is_over(PairView& pair) {
                      pair.failing.end());
 }
 
-bool is_impaired(const std::vector<Impairment>& known, Member observer, const EdgeWord& word) {
+/// How many words about edges of each member tell of datagrams that are missing.
+std::map<Member, int> losing(const Evidence& evidence) {
+  std::map<Member, int> words;
+  for (const ObserverReport& report : evidence.reports) {
+    for (const EdgeWord& word : report.edges) {
+      if (word.lost < 1) continue;
+      ++words[report.observer];
+      ++words[word.peer];
+    }
+  }
+  return words;
+}
+
+bool is_impaired(const std::vector<Impairment>& known, std::map<Member, int>& losing,
+                 Member observer, const EdgeWord& word) {
+  // Where small datagrams are lost, too, large payloads fail for that.
+  const bool sized = word.reason == Reason::size_blackhole;
+  if (sized && std::max(losing[observer], losing[word.peer]) >= kLosingWords) return true;
   if (word.lost >= kLossy || word.late_ms > 0) return true;
   return std::any_of(known.begin(), known.end(),
                      [&](const Impairment& one) { return covers(one.cause, observer, word.peer); });
@@ -92,6 +110,7 @@ Observations observe(const Evidence& evidence) {
   }
 
   const std::vector<Impairment> impaired = impairments(evidence);
+  std::map<Member, int> losing_words = losing(evidence);
   std::set<Member> late;
   for (const ObserverReport& report : evidence.reports) {
     if (report.late) late.insert(report.observer);
@@ -105,7 +124,7 @@ Observations observe(const Evidence& evidence) {
       PairView& pair = pairs[{ends.first, ends.second}];
       pair.a = ends.first;
       pair.b = ends.second;
-      add_word(pair, report, word, is_impaired(impaired, report.observer, word),
+      add_word(pair, report, word, is_impaired(impaired, losing_words, report.observer, word),
                report.late || late.count(word.peer) != 0);
       if (word.state == EdgeState::failing) result.confirms[report.observer] = true;
     }
