@@ -42,8 +42,11 @@ Sightings::News Sightings::add(const wire::Finding& finding, base::TimePoint now
   const std::string evidence = evidence_of(finding);
   if (finding.line > 0) {
     const std::string key = std::string(model::name(finding.fingerprint)) + " " + evidence;
-    if (std::find(told_.begin(), told_.end(), key) != told_.end()) return News::none;
-    told_.push_back(key);
+    while (!told_.empty() && now - told_.front().second >= kSameTelling) told_.pop_front();
+    const bool is_told = std::any_of(told_.begin(), told_.end(),
+                                     [&](const auto& told) { return told.first == key; });
+    if (is_told) return News::none;
+    told_.emplace_back(key, now);
     if (told_.size() > kMostTold) told_.pop_front();
   }
   const std::optional<int> rank =

@@ -9,6 +9,7 @@
 #include <deque>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "daemon/base/event_loop.h"
@@ -22,6 +23,9 @@ class Sightings {
   static constexpr std::chrono::minutes kActive{10};
   /// How far apart a cancellation and its echoes may be.
   static constexpr std::chrono::seconds kEchoes{30};
+  /// A watcher that was replaced repeats its last second within this time. Later, the same words in
+  /// the same place are another job's.
+  static constexpr std::chrono::minutes kSameTelling{1};
   static constexpr std::size_t kMost = 64;
   static constexpr std::size_t kMostEvidence = 5;
 
@@ -45,7 +49,7 @@ class Sightings {
   bool is_of_cancelled_job(const Sighting& sighting) const;
 
   std::vector<Sighting> sightings_;
-  std::deque<std::string> told_;
+  std::deque<std::pair<std::string, base::TimePoint>> told_;
 };
 
 /// "/var/log/train/0.log:40: text", as much of it as is known.

@@ -57,11 +57,13 @@ class Linked {
       last_why = why;
     };
     handlers.found = [this](const wire::Finding& finding) { found.push_back(finding); };
+    handlers.unreaped = [this](int count) { unreaped = count; };
     link = std::make_unique<agent::WatchLink>(loop, options, handlers);
   }
   ~Linked() {
     link.reset();
-    for (const char* name : {"watcher", "starts", "heard", "kmsg"}) unlink(path(name).c_str());
+    for (const char* name : {"watcher", "starts", "heard", "kmsg", "tracer"})
+      unlink(path(name).c_str());
     rmdir(folder_.c_str());
   }
 
@@ -73,6 +75,7 @@ class Linked {
     return watch;
   }
   std::string heard() const { return text_of("heard"); }
+  std::string tracer() const { return text_of("tracer"); }
   long starts() const {
     const std::string text = text_of("starts");
     return std::count(text.begin(), text.end(), '\n');
@@ -83,6 +86,7 @@ class Linked {
   std::unique_ptr<agent::WatchLink> link;
   int up = 0;
   int down = 0;
+  int unreaped = 0;
   model::Reason last_reason = model::Reason::isolated;
   std::string last_why;
   std::vector<wire::Finding> found;
@@ -224,4 +228,26 @@ TEST_CASE("a plan that changes is told to the watcher that runs; an empty one en
   CHECK(linked.until(childless));
   CHECK(linked.link->shown().sources.empty());
   CHECK(linked.down == 0);
+}
+
+TEST_CASE("one that not even SIGKILL ends is left behind, its successor keeps off shared files") {
+  auto loop = EventLoop::create().value();
+  Linked linked(*loop, "if [ $life = 1 ]; then exec " + kFakeWorker + " traced hang >" +
+                           "$(dirname $0)/tracer; fi; " + kHello + "; hear; hear; " + kBeat +
+                           "; hear; " + kServe);
+  linked.link->watch(Linked::wanted("/l/*.log", false));
+  REQUIRE(linked.until([&] { return linked.up == 1; }));
+  const std::vector<pid_t> tracer = pids_after("tracer ", linked.tracer());
+  if (tracer.empty()) {
+    WARN("SKIPPED: this kernel does not let a process be traced");
+    return;
+  }
+  CHECK(linked.unreaped == 1);
+  REQUIRE(linked.until(
+      [&] { return linked.heard().find("\"shared_files\":false") != std::string::npos; }));
+  CHECK(linked.link->shown().sources[0].works);
+  ::kill(tracer[0], SIGKILL);
+  REQUIRE(linked.until(
+      [&] { return linked.heard().find("\"shared_files\":true") != std::string::npos; }));
+  CHECK(linked.unreaped == 0);
 }

@@ -49,12 +49,15 @@ TEST_CASE("a finding is active until ten minutes after its last match") {
         Sightings::News::first);
 }
 
-TEST_CASE("the same line told twice is no news") {
+TEST_CASE("the same line told twice is no news, the same words of a later job are") {
   Sightings seen;
-  CHECK(seen.add(finding(Fingerprint::gloo_peer_lost), kStart, kWall) == Sightings::News::first);
-  CHECK(seen.add(finding(Fingerprint::gloo_peer_lost), kStart + 9min, kWall) ==
-        Sightings::News::none);
+  const auto add = [&](std::chrono::seconds at) {
+    return seen.add(finding(Fingerprint::gloo_peer_lost), kStart + at, kWall);
+  };
+  CHECK(add(0s) == Sightings::News::first);
+  CHECK(add(59s) == Sightings::News::none);
   CHECK(seen.active(kStart + 10min).empty());
+  CHECK(add(11min) == Sightings::News::first);
 }
 
 TEST_CASE("ranks, jobs and sources are kept apart, the latest first") {
