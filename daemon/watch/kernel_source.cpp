@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -19,6 +20,7 @@ namespace {
 
 constexpr base::Millis kIdle{5000};
 constexpr int kRecordsPerLook = 2000;
+constexpr int kMostRecords = 1000000;         ///< more than any kernel keeps
 constexpr std::size_t kLongestRecord = 8192;  ///< longer ones do not exist; read() would refuse
 
 logs::Source kernel_log() {
@@ -52,8 +54,23 @@ void KernelSource::open() {
                " (docs/watch.md says which right is missing)";
     return;
   }
-  // To resume, from the oldest that is kept; those that were read already are passed over.
-  if (options_.after < 0) ::lseek(fd_.get(), 0, SEEK_END);
+  // Reading begins at the oldest record that is kept; those that were read already are passed over.
+  if (options_.after < 0) pass_over();
+}
+
+/// All that is there. Not by seeking to the end: the number of the last record is what the next
+/// watcher resumes behind, should this one end before there is another.
+void KernelSource::pass_over() {
+  char record[kLongestRecord];
+  for (int i = 0; i < kMostRecords; ++i) {
+    const ssize_t size = ::read(fd_.get(), record, sizeof record);
+    if (size > 0) {
+      const auto parsed = parse_kernel_record({record, static_cast<std::size_t>(size)});
+      if (parsed) last_ = std::max(last_, parsed->sequence);
+    } else if (size == 0 || (errno != EINTR && errno != EPIPE && errno != EINVAL)) {
+      return;
+    }
+  }
 }
 
 base::Clock::duration KernelSource::look(base::TimePoint now) {

@@ -36,6 +36,7 @@ class KernelSource final : public Source {
 
  private:
   void open();
+  void pass_over();
   bool is_ours(const diagnose::Event& event) const;
 
   const Options options_;

@@ -135,3 +135,20 @@ TEST_CASE("a kernel log that cannot be opened is a trouble and no more") {
   CHECK(heartbeat.troubles[0].text.find("/no/such/kmsg: No such file") != std::string::npos);
   CHECK(source.descriptors().empty());
 }
+
+TEST_CASE("records that were there before are passed over, and their last number is known") {
+  if (::access("/dev/kmsg", R_OK) != 0) {
+    WARN("SKIPPED: this host's kernel log cannot be read");
+    return;
+  }
+  std::size_t found = 0;
+  KernelSource source(patterns(), {}, [&](const wire::FromWatcher&) { ++found; });
+  wire::Heartbeat heartbeat;
+  source.add_to(heartbeat);
+  if (!heartbeat.troubles.empty()) {
+    WARN("SKIPPED: " << heartbeat.troubles[0].text);
+    return;
+  }
+  CHECK(heartbeat.kernel_sequence >= 0);
+  CHECK(found == 0);
+}
