@@ -27,7 +27,7 @@ constexpr std::size_t kPerFile = std::size_t{256} << 10;  ///< in one poll
 constexpr std::size_t kPerPoll = std::size_t{4} << 20;
 constexpr std::int64_t kSkipAfterSeconds = 30;  ///< of reading at full budget
 constexpr std::int64_t kKeepSeconds = 5;
-constexpr std::int64_t kClockGrain = 20;  ///< ms by which the kernel's stamps may lag the clock
+constexpr std::int64_t kClockGrain = 10;  ///< ms by which the kernel's stamps may lag the clock
 
 std::string folder_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
