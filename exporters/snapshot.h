@@ -133,6 +133,21 @@ struct Counters {
   std::map<std::pair<std::string, std::string>, std::uint64_t> worker_restarts;       ///< probe, reason
 };
 
+/// What this node's watcher (collwatch-watch) reads beside the probes.
+struct WatchedSource {
+  model::Source source = model::Source::log;
+  bool works = false;
+  std::string text;  ///< why it does not, or not fully; empty while it does
+};
+
+struct Watch {
+  std::vector<WatchedSource> sources;   ///< those that the configuration wants
+  std::uint64_t log_bytes = 0;          ///< read
+  std::uint64_t log_skipped_bytes = 0;  ///< given up: they came faster than they may be read
+  std::uint64_t log_lag_bytes = 0;      ///< there, but not read yet
+  std::uint64_t log_files = 0;
+};
+
 struct Snapshot {
   std::string node;
   Build build;
@@ -150,6 +165,7 @@ struct Snapshot {
   double clock_skew_seconds = 0;  ///< this node's wall clock against the median of its peers
 
   std::vector<Worker> workers;
+  Watch watch;
   std::vector<Edge> edges;
   std::vector<CollectiveResult> collectives;
   std::vector<ActiveFingerprint> fingerprints;

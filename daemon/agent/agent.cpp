@@ -154,10 +154,13 @@ Result<void> Agent::start() {
   group.skipped = [this](model::SkipReason reason) { ledger_.count_skip("gloo", reason); };
   group_ = std::make_unique<GroupLink>(around_, incarnation_, std::move(group));
 
+  make_watch_link();
+
   set_members();
   turned_at_ns_ = Clock::now().time_since_epoch().count();
   publish();
   worker_->start();
+  watch_->watch(config_.watch);
   for (auto& [name, link] : links_) link->greet();
   schedule_tick();
   return {};
@@ -359,7 +362,9 @@ void Agent::reload(config::Config config) {
   config.edge.interval = config_.edge.interval;
   config.network = config_.network;
   config.events = config_.events;
+  const bool watch_changed = !(config_.watch == config.watch);
   config_ = std::move(config);
+  if (watch_changed) watch_->watch(config_.watch);
   server_->set_token(config_.peers.token);
   witness_->set_token(config_.peers.token);
   if (members_changed) {

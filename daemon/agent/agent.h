@@ -6,6 +6,7 @@
 //   round tick -> worker Round, witness datagrams, reconnects          (agent.cpp)
 //   reports, datagrams, meetings -> edge histories, evidence board     (agent_peers.cpp)
 //   evidence -> explain -> Tracker -> verdicts, events, Snapshot       (agent_verdicts.cpp)
+//   findings in logs and of the kernel -> fingerprints, events         (agent_watch.cpp)
 //
 // Everything runs on the event loop's thread; snapshot() and seconds_since_turn() may be called
 // from any thread.
@@ -27,6 +28,8 @@
 #include "daemon/agent/ledger.h"
 #include "daemon/agent/peer_link.h"
 #include "daemon/agent/resolver.h"
+#include "daemon/agent/sightings.h"
+#include "daemon/agent/watch_link.h"
 #include "daemon/agent/witness_loss.h"
 #include "daemon/agent/worker_link.h"
 #include "daemon/attribute/explain.h"
@@ -45,6 +48,7 @@ class Agent {
  public:
   struct Options {
     std::string worker_executable;
+    std::string watch_executable;
     /// Called once a round, with whether /readyz says yes: the watchdog is fed from here.
     std::function<void(bool ready)> turned;
   };
@@ -79,6 +83,10 @@ class Agent {
   void check_member_file();
   void count_probes();
   void warn(base::TimePoint now);
+
+  // agent_watch.cpp
+  void make_watch_link();
+  void on_finding(const wire::Finding& finding);
 
   // agent_peers.cpp
   peer::Identity identity() const;
@@ -163,6 +171,8 @@ class Agent {
   std::vector<exporters::Verdict> verdicts_;
   PeerLinkSurroundings around_;
   std::unique_ptr<WorkerLink> worker_;
+  std::unique_ptr<WatchLink> watch_;
+  Sightings sightings_;
   std::unique_ptr<peer::Server> server_;
   std::unique_ptr<peer::WitnessSocket> witness_;
   std::map<std::string, std::unique_ptr<PeerLink>> links_;
@@ -183,13 +193,14 @@ class Agent {
   bool leaving_ = false;
   bool reload_ok_ = true;
   std::int64_t member_file_stamp_ = 0;
-  std::set<model::Fingerprint> shown_fingerprints_;
+  std::set<std::pair<model::Fingerprint, model::Source>> shown_fingerprints_;
   std::uint64_t warned_bad_tokens_ = 0;
   base::TimePoint warned_at_{};
   std::set<std::string> warned_names_;
   std::int64_t first_round_ = 0;
   std::map<std::string, model::MemberState> shown_states_;
   int unreaped_ = 0;
+  int watchers_unreaped_ = 0;
 
   mutable std::mutex snapshot_mutex_;
   std::shared_ptr<const exporters::Snapshot> snapshot_;

@@ -333,6 +333,7 @@ void Agent::leave(const std::string& reason, std::function<void()> done) {
     worker_->ask_to_stop();
     loop_.after(Millis(60), [this, done] {
       worker_->stop();
+      watch_->stop();
       done();
     });
   };

@@ -42,6 +42,7 @@ void Agent::publish() {
   shown.clock_skew_seconds = wall_skew_seconds(config_.node).value_or(0);
 
   shown.workers = {{"gloo", worker_->state(), worker_->why_not_running()}};
+  shown.watch = watch_->shown();
   show_edges(shown, now);
   shown.collectives = ledger_.collectives();
   shown.verdicts = verdicts_;
@@ -49,7 +50,7 @@ void Agent::publish() {
   note_fingerprints(shown.fingerprints);
   shown.recent_events = ledger_.recent_events();
   shown.counters = ledger_.counters();
-  shown.workers_unreaped = unreaped_;
+  shown.workers_unreaped = unreaped_ + watchers_unreaped_;
   shown.events_dropped = ledger_.events_dropped();
   shown.config_reload_success = reload_ok_;
   shown.ready = rounds_done_;
@@ -92,10 +93,12 @@ void Agent::show_edges(exporters::Snapshot& shown, TimePoint now) const {
 }
 
 void Agent::note_fingerprints(const std::vector<exporters::ActiveFingerprint>& active) {
-  std::set<model::Fingerprint> now;
+  std::set<std::pair<model::Fingerprint, model::Source>> now;
   for (const exporters::ActiveFingerprint& found : active) {
-    now.insert(found.id);
-    if (shown_fingerprints_.contains(found.id)) continue;
+    now.insert({found.id, found.source});
+    // A finding was told when it came: with several ranks there are several of a kind.
+    if (found.source != model::Source::probe) continue;
+    if (shown_fingerprints_.contains({found.id, found.source})) continue;
     exporters::Event event;
     event.type = "fingerprint";
     event.state = "active";
@@ -103,12 +106,13 @@ void Agent::note_fingerprints(const std::vector<exporters::ActiveFingerprint>& a
     event.text = std::string(model::name(found.id)) + ": " + found.evidence.front();
     ledger_.record(std::move(event));
   }
-  for (const model::Fingerprint id : shown_fingerprints_) {
-    if (now.contains(id)) continue;
+  for (const auto& [id, source] : shown_fingerprints_) {
+    if (now.contains({id, source})) continue;
     exporters::Event event;
     event.type = "fingerprint";
     event.state = "cleared";
     event.fingerprint.emplace().id = id;
+    event.fingerprint->source = source;
     event.fingerprint->since = std::chrono::system_clock::now();
     event.text = std::string(model::name(id)) + " is over";
     ledger_.record(std::move(event));
@@ -158,6 +162,7 @@ std::vector<exporters::ActiveFingerprint> Agent::active_fingerprints() {
   }
   std::vector<exporters::ActiveFingerprint> list;
   for (auto& [id, entry] : active) list.push_back(std::move(entry));
+  for (auto& seen : sightings_.active(Clock::now())) list.push_back(std::move(seen));
   return list;
 }
 

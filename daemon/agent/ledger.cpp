@@ -57,6 +57,10 @@ void Ledger::count_restart(const std::string& probe, const std::string& reason) 
 void Ledger::count_fingerprint(model::Fingerprint id, model::Source source) {
   if (id == model::Fingerprint::none) return;
   ++counters_.fingerprint_events[{id, source}];
+  see_again(id);
+}
+
+void Ledger::see_again(model::Fingerprint id) {
   counters_.fingerprint_last_seen[id] = std::chrono::system_clock::now();
 }
 

@@ -29,6 +29,7 @@ class Ledger {
   void count_skip(const std::string& probe, model::SkipReason reason);
   void count_restart(const std::string& probe, const std::string& reason);
   void count_fingerprint(model::Fingerprint id, model::Source source);
+  void see_again(model::Fingerprint id);
 
   /// Stamps, logs, stores and writes one event.
   void record(exporters::Event event);

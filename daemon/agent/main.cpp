@@ -25,13 +25,13 @@ namespace {
 
 using namespace collwatch;
 
-/// The worker lies beside this program.
-std::string worker_path() {
+/// Our other programs lie beside this one.
+std::string beside_us(const std::string& program) {
   char path[4096];
   const ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
-  if (n <= 0) return "collwatch-probe-gloo";
+  if (n <= 0) return program;
   std::string self(path, static_cast<std::size_t>(n));
-  return self.substr(0, self.rfind('/') + 1) + "collwatch-probe-gloo";
+  return self.substr(0, self.rfind('/') + 1) + program;
 }
 
 int fail(int code, const std::string& text) {
@@ -57,7 +57,8 @@ model::Result<std::unique_ptr<agent::Agent>> make_agent(base::EventLoop& loop,
                                                         const config::Config& config,
                                                         const systemd::Notifier& notifier) {
   agent::Agent::Options options;
-  options.worker_executable = worker_path();
+  options.worker_executable = beside_us("collwatch-probe-gloo");
+  options.watch_executable = beside_us("collwatch-watch");
   options.turned = [&notifier, announced = false](bool ready) mutable {
     (void)notifier.watchdog();
     if (ready && !announced) (void)notifier.ready("probing");

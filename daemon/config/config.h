@@ -87,6 +87,18 @@ struct Config {
     std::vector<std::string> stores{"agent"};
   } rendezvous;
 
+  /// A pattern of log files; %h in it is the host name.
+  struct WatchedLog {
+    std::string glob;
+    std::uint64_t max_bytes_per_second = 20000000;
+    bool operator==(const WatchedLog&) const = default;
+  };
+  struct Watch {
+    std::vector<WatchedLog> logs;
+    bool kernel = true;
+    bool operator==(const Watch&) const = default;
+  } watch;
+
   struct Events {
     std::string path;
     std::uint64_t max_bytes = 64ULL << 20;

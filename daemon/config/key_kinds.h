@@ -45,6 +45,8 @@ Key sizes_key(std::string name, Field<std::vector<std::uint32_t>> field, SizeRan
 Key collectives_key(std::string name, Field<std::vector<model::Collective>> field,
                     std::string meaning);
 Key members_key(std::string name, std::string meaning);
+/// Sections {glob, max_bytes_per_second}, or globs alone.
+Key logs_key(std::string name, std::string meaning);
 
 /// A key of a part that is not built yet: accepts `off`, and `tolerated` with a warning.
 Key later_key(std::string name, std::string unit, std::string off, std::string meaning,

@@ -156,13 +156,16 @@ void add_other_probes(Table& t) {
 }
 
 void add_watch(Table& t) {
-  t.push_back(later_key("watch.logs", "list of {glob, max_bytes_per_second}", "[]",
-                        "Training logs to read for known failures."));
+  t.push_back(logs_key("watch.logs",
+                       "Training logs to read for known failures, e.g. {glob: "
+                       "/var/log/train/%h/*.log, max_bytes_per_second: 20MB}; %h is the host "
+                       "name, 20MB the default. A glob alone will do."));
   t.push_back(later_key("watch.processes.interval", "duration", "0s",
                         "How often to look at the training processes here.", {"15s"}));
-  t.push_back(later_key("watch.kernel", "true or false", "false",
-                        "Whether to read the kernel's log for OOM kills and GPU errors.",
-                        {"true"}));
+  t.push_back(flag_key(
+      "watch.kernel", [](C& c) -> bool& { return c.watch.kernel; },
+      "Whether to read the kernel's log (/dev/kmsg) for OOM kills, GPU errors and lost links, "
+      "where this process may."));
   t.push_back(later_key("watch.ras.mode", "never, safe or always", "never",
                         "Whether to ask NCCL's own status service."));
   t.push_back(later_key("watch.ras.address", "address:port", "127.0.0.1:28028", "Where it is."));

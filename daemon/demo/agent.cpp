@@ -113,6 +113,8 @@ Result<void> Agent::configure() const {
        << "  token_file: " << place_.token_file << "\n"
        << "membership: {file: " << place_.member_file << "}\n"
        << "labels: {cluster: demo}\n"
+       // The host's kernel log is no part of the laboratory.
+       << "watch: {kernel: false}\n"
        << "events: {path: " << place_.directory << "/events.jsonl}\n";
   file.close();
   if (!file) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace collwatch::diagnose {
 namespace {
@@ -17,6 +18,7 @@ constexpr std::size_t kLongestLine = 16384;  ///< what is longer is looked at up
 constexpr std::size_t kMostWriters = 4096;
 constexpr std::size_t kMostOpenings = 64;
 constexpr std::size_t kLastText = 200;
+constexpr std::size_t kMostWritersOfAStream = 256;
 
 /// Of a line that is too long, what a pattern may have found in it.
 std::string_view shorten(std::string_view text, std::size_t around) {
@@ -202,6 +204,32 @@ void Collector::ordinary(std::string_view text, Place place, Open& open) {
   if (writer.openings.size() < kMostOpenings) writer.openings.insert(opening(text));
   writer.last_ordinary = place;
   open.last_text.assign(text.substr(0, kLastText));
+}
+
+std::vector<Event> Collector::take_events() {
+  std::vector<Event> events = std::exchange(facts_.events, {});
+  for (Event& event : events) {
+    const Writer& writer = facts_.writers[static_cast<std::size_t>(event.writer)];
+    const bool is_of_host = event.fingerprint == model::Fingerprint::host_oom_kill ||
+                            event.fingerprint == model::Fingerprint::gpu_hardware_xid ||
+                            event.fingerprint == model::Fingerprint::job_cancelled;
+    if (writer.is_kernel || (event.rank_is_guess && is_of_host)) continue;
+    event.rank = writer.rank ? writer.rank : facts_.source.hint.rank;
+    if (!event.rank) event.rank = writer.group_rank;
+  }
+  facts_.exits.clear();
+  facts_.restarts.clear();
+  facts_.terminated.clear();
+  for (auto& [key, open] : open_) {
+    open.last_event = open.newest = open.lists_for = -1;
+    open.kept.clear();
+    open.seen.clear();
+  }
+  if (open_.size() > kMostWritersOfAStream) {
+    open_.clear();
+    facts_.writers.clear();
+  }
+  return events;
 }
 
 FileFacts Collector::finish() {

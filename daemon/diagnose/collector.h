@@ -31,6 +31,13 @@ class Collector {
 
   FileFacts finish();
 
+  /// For a file that is followed and never ends: the events since the last call, each with the rank
+  /// of whoever wrote it as far as the file itself says. Forgets what only the end of a file needs;
+  /// a traceback that is going on goes on.
+  std::vector<Event> take_events();
+  /// The number of the line that the next block begins in.
+  void continue_at(long line) { next_line_ = line; }
+
  private:
   struct Open {  ///< what is going on with one writer
     std::size_t writer = 0;

@@ -75,7 +75,7 @@ class Machine : public std::enable_shared_from_this<Machine> {
         tail_(options_.output_tail_bytes) {}
 
   model::Result<void> watch_all();
-  bool send(const wire::ToWorker& message);
+  bool send_packet(const std::string& packet);
   void kill(const std::string& why);
   void abandon();
 
@@ -133,9 +133,9 @@ model::Result<void> Machine::watch_all() {
   return watch(output_.get(), &Machine::on_output);
 }
 
-bool Machine::send(const wire::ToWorker& message) {
+bool Machine::send_packet(const std::string& packet) {
   if (channel_.fd() < 0 || process_.reaped()) return false;
-  return channel_.send(wire::encode(message)).has_value();
+  return channel_.send(packet).has_value();
 }
 
 void Machine::on_channel() {
@@ -167,6 +167,10 @@ Machine::Drained Machine::drain_channel(int limit) {
 }
 
 void Machine::deliver(const std::string& packet) {
+  if (handlers_.packet) {
+    if (phase_ == WorkerPhase::starting) phase_ = WorkerPhase::running;
+    return handlers_.packet(packet);
+  }
   const auto message = wire::decode_from_worker(packet);
   if (!message) return complain(message.error().text);
   if (const auto* hello = std::get_if<wire::Hello>(&*message)) {
@@ -286,7 +290,8 @@ class Owner final : public Worker {
 
   pid_t pid() const override { return machine_->pid(); }
   WorkerPhase phase() const override { return machine_->phase(); }
-  bool send(const wire::ToWorker& message) override { return machine_->send(message); }
+  bool send(const wire::ToWorker& message) override { return send_packet(wire::encode(message)); }
+  bool send_packet(const std::string& packet) override { return machine_->send_packet(packet); }
   void kill(const std::string& why) override { machine_->kill(why); }
   const std::string& kill_reason() const override { return machine_->kill_reason(); }
   const std::string& output_tail() const override { return machine_->output_tail(); }

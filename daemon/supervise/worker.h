@@ -42,6 +42,9 @@ class Worker {
   struct Handlers {
     /// At most 64 packets a turn of the loop, so that a flooding worker starves nobody.
     std::function<void(const wire::FromWorker&)> message;
+    /// Instead of `message`: packets as they came, for a child that speaks another language.
+    /// Nothing is decoded then; it counts as running from its first packet on.
+    std::function<void(const std::string& packet)> packet;
     /// A packet that is no message of ours (garbage, oversized), a Hello of another protocol
     /// version, or a channel that was closed while the process lives on (told after `grace`): the
     /// caller decides, usually kill().
@@ -64,7 +67,8 @@ class Worker {
 
   virtual pid_t pid() const = 0;
   virtual WorkerPhase phase() const = 0;
-  virtual bool send(const wire::ToWorker& message) = 0;  ///< false: full or gone
+  virtual bool send(const wire::ToWorker& message) = 0;     ///< false: full or gone
+  virtual bool send_packet(const std::string& packet) = 0;  ///< likewise
   /// Starts the ladder; the first reason counts. Does nothing to one that has died by itself
   /// already (its own end is the better evidence, and `ended` is on its way).
   virtual void kill(const std::string& why) = 0;

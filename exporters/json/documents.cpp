@@ -72,6 +72,20 @@ Json worker(const Worker& w) {
   return out;
 }
 
+Json watch(const Watch& w) {
+  Json out;
+  out["sources"] = list(w.sources, [](const WatchedSource& source) {
+    Json each;
+    each["source"] = word(source.source);
+    each["works"] = source.works;
+    each["text"] = source.text;
+    return each;
+  });
+  out["log_files"] = w.log_files;
+  out["log_lag_bytes"] = w.log_lag_bytes;
+  return out;
+}
+
 Json collective(const CollectiveResult& c) {
   Json out;
   out["backend"] = c.backend;
@@ -149,6 +163,7 @@ std::string status_json(const Snapshot& s, double snapshot_age_seconds) {
   round["age_seconds"] = s.round_age_seconds + snapshot_age_seconds;
   out["local_health"] = s.local_health;
   out["workers"] = list(s.workers, worker);
+  out["watch"] = watch(s.watch);
   out["edges"] = list(s.edges, edge);
   out["collectives"] = list(s.collectives, collective);
   out["fingerprints"] = list(s.fingerprints, fingerprint);

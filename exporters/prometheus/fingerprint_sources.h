@@ -28,7 +28,9 @@ constexpr bool can_see(model::Source source, model::Fingerprint fingerprint) {
              fingerprint == Fingerprint::version_mismatch ||
              fingerprint == Fingerprint::worker_exit || fingerprint == Fingerprint::job_cancelled;
     case Source::kernel:
-      return fingerprint == Fingerprint::gpu_hardware_xid ||
+      // Links that go down are those that RDMA and sockets use alike.
+      return fingerprint == Fingerprint::nccl_ib_error ||
+             fingerprint == Fingerprint::gpu_hardware_xid ||
              fingerprint == Fingerprint::host_oom_kill;
     case Source::ras:
       // NCCL's RAS also sees ranks whose collective counts have drifted apart.

@@ -164,6 +164,15 @@ void add_workers(Exposition& page, const Snapshot& s) {
   page.add(MetricId::config_reload_success, {}, s.config_reload_success ? 1 : 0);
 }
 
+void add_watch(Exposition& page, const Watch& watch) {
+  page.add(MetricId::log_bytes_total, {}, static_cast<double>(watch.log_bytes));
+  page.add(MetricId::log_skipped_bytes_total, {}, static_cast<double>(watch.log_skipped_bytes));
+  page.add(MetricId::log_lag_bytes, {}, static_cast<double>(watch.log_lag_bytes));
+  for (const WatchedSource& source : watch.sources) {
+    page.add(MetricId::watch_up, {name(source.source)}, source.works ? 1 : 0);
+  }
+}
+
 void add_process(Exposition& page, const ProcessMetrics& p) {
   page.add(MetricId::process_cpu_seconds_total, {}, p.cpu_seconds);
   page.add(MetricId::process_resident_memory_bytes, {}, p.resident_bytes);
@@ -187,6 +196,7 @@ std::string render(const Snapshot& snapshot, const PageContext& context) {
   add_members(page, snapshot);
   add_own_health(page, snapshot, context.snapshot_age_seconds);
   add_workers(page, snapshot);
+  add_watch(page, snapshot.watch);
   if (context.process) add_process(page, *context.process);
   return page.text();
 }

@@ -94,6 +94,11 @@ inline exporters::Snapshot sample_snapshot() {
   s.edges_unobserved_ratio = 0.25;
   s.clock_skew_seconds = -0.125;
   s.workers = {{"gloo", WorkerState::running, ""}};
+  s.watch.sources = {{Source::log, true, ""}, {Source::kernel, false, "cannot read /dev/kmsg"}};
+  s.watch.log_bytes = 123456;
+  s.watch.log_skipped_bytes = 789;
+  s.watch.log_lag_bytes = 42;
+  s.watch.log_files = 3;
   s.edges = {{"node-b", Outcome::ok, 0.000244140625, {0.0, true, true}},
              {"node-c", Outcome::timeout, std::nullopt, {1.0, false, true}},
              {"node-d", std::nullopt, std::nullopt, {0.0, false, false}}};

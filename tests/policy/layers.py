@@ -39,7 +39,7 @@ LIBRARIES = {
 # Headers of the system that are not plain C++ names: these prefixes and names.
 SYSTEM_PREFIXES = ("sys/", "linux/", "net/", "netinet/", "arpa/", "sanitizer/")
 SYSTEM_NAMES = {
-    "dirent.h", "fcntl.h", "getopt.h", "grp.h", "ifaddrs.h", "limits.h", "malloc.h", "netdb.h", "poll.h",
+    "dirent.h", "fcntl.h", "getopt.h", "glob.h", "grp.h", "ifaddrs.h", "limits.h", "malloc.h", "netdb.h", "poll.h",
     "pthread.h", "pwd.h", "sched.h", "signal.h", "spawn.h", "stdint.h", "stdio.h", "stdlib.h",
     "string.h", "syslog.h", "termios.h", "time.h", "unistd.h", "cxxabi.h", "execinfo.h", "errno.h",
 }

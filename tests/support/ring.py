@@ -191,9 +191,12 @@ class Ring:
         self.write(f"{of}.peers.yaml", "members:\n" + "".join(lines))
 
     def configure(self, name, more=""):
-        """`more` is appended: whole sections, or flags may be given at the start instead."""
+        """`more` is appended: whole sections, or flags may be given at the start instead. Without a
+        section `watch` this host's kernel log is left alone: other tests write to it."""
         agent = self.agents[name]
         any_host = "0.0.0.0" if agent.netns else agent.host
+        if "watch:" not in more:
+            more += "watch: {kernel: false}\n"
         return self.write(f"{name}.yaml",
                           f"node: {name}\nlisten: {any_host}:{agent.port}\n"
                           f'peers: {{listen: "{any_host}:{agent.peer_port}", token_file: token}}\n'

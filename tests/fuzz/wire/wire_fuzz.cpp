@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "probes/wire/message.h"
+#include "probes/wire/watch_message.h"
 
 namespace wire = collwatch::wire;
 
@@ -21,6 +22,18 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (const auto message = wire::decode_from_worker(packet)) {
     const std::string once = wire::encode(*message);
     const auto again = wire::decode_from_worker(once);
+    COLLWATCH_ASSERT(again && again->index() == message->index());
+    COLLWATCH_ASSERT(wire::encode(*again) == once);
+  }
+  if (const auto message = wire::decode_to_watcher(packet)) {
+    const std::string once = wire::encode(*message);
+    const auto again = wire::decode_to_watcher(once);
+    COLLWATCH_ASSERT(again && again->index() == message->index());
+    COLLWATCH_ASSERT(wire::encode(*again) == once);
+  }
+  if (const auto message = wire::decode_from_watcher(packet)) {
+    const std::string once = wire::encode(*message);
+    const auto again = wire::decode_from_watcher(once);
     COLLWATCH_ASSERT(again && again->index() == message->index());
     COLLWATCH_ASSERT(wire::encode(*again) == once);
   }

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The watching half of the agent: what the watcher finds in logs and in the kernel's log becomes
+// fingerprints and events. It accuses nobody: whose fault a line is shows only where all logs of a
+// job are read together (collwatch diagnose).
+#include "daemon/agent/agent.h"
+
+namespace collwatch::agent {
+
+void Agent::make_watch_link() {
+  WatchLink::Options options;
+  options.executable = options_.watch_executable;
+  options.node = config_.node;
+  WatchLink::Handlers handlers;
+  handlers.found = [this](const wire::Finding& finding) { on_finding(finding); };
+  handlers.up = [this] { ledger_.note("worker", "up", "watcher of logs and kernel running"); };
+  handlers.down = [this](model::Reason reason, const std::string& why) {
+    ledger_.note("worker", std::string(model::name(reason)), why);
+    ledger_.count_restart("watch", std::string(model::name(reason)));
+  };
+  handlers.unreaped = [this](int count) { watchers_unreaped_ = count; };
+  watch_ = std::make_unique<WatchLink>(loop_, std::move(options), std::move(handlers));
+}
+
+void Agent::on_finding(const wire::Finding& finding) {
+  const auto wall = std::chrono::system_clock::now();
+  const Sightings::News news = sightings_.add(finding, base::Clock::now(), wall);
+  if (news == Sightings::News::none) return;
+  if (news == Sightings::News::again) {
+    ledger_.see_again(finding.fingerprint);
+    return;
+  }
+  ledger_.count_fingerprint(finding.fingerprint, finding.source);
+  exporters::Event event;
+  event.type = "fingerprint";
+  event.state = "active";
+  exporters::ActiveFingerprint& shown = event.fingerprint.emplace();
+  shown.id = finding.fingerprint;
+  shown.source = finding.source;
+  if (finding.rank >= 0) shown.rank = finding.rank;
+  if (!finding.job.empty()) shown.job = finding.job;
+  shown.since = wall;
+  shown.evidence.push_back(evidence_of(finding));
+  event.text = std::string(model::name(finding.fingerprint));
+  if (shown.rank) event.text += ", rank " + std::to_string(*shown.rank);
+  event.text += ": " + shown.evidence.front();
+  ledger_.record(std::move(event));
+  evaluate_soon();
+}
+
+}  // namespace collwatch::agent

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Start, heartbeat, loss and restart of the watcher.
+#include "daemon/agent/watch_link.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "daemon/supervise/unique_fd.h"
+
+namespace collwatch::agent {
+
+using base::Clock;
+using base::Millis;
+
+namespace {
+
+constexpr Millis kSendAgain{20};
+
+std::int64_t wall_ms() {
+  return std::chrono::duration_cast<Millis>(std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+}  // namespace
+
+WatchLink::WatchLink(base::EventLoop& loop, Options options, Handlers handlers)
+    : loop_(loop), options_(std::move(options)), handlers_(std::move(handlers)) {}
+
+WatchLink::~WatchLink() {
+  stop();
+}
+
+void WatchLink::watch(const config::Config::Watch& wanted) {
+  std::vector<Glob> fresh;
+  for (const config::Config::WatchedLog& log : wanted.logs) {
+    const auto known = std::find_if(globs_.begin(), globs_.end(),
+                                    [&](const Glob& glob) { return glob.log.glob == log.glob; });
+    fresh.push_back({log, known == globs_.end() ? wall_ms() : known->since_ms});
+  }
+  globs_ = std::move(fresh);
+  wants_kernel_ = wanted.kernel;
+  kernel_trouble_.clear();
+  // Opened and not asked for: a capability may be missing that no permission bit shows.
+  const supervise::UniqueFd kernel_log(
+      wants_kernel_ ? ::open(options_.kernel_log.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC) : -1);
+  if (wants_kernel_ && !kernel_log) {
+    kernel_trouble_ = "cannot read " + options_.kernel_log + ": " + std::strerror(errno) +
+                      " (docs/watch.md says which right is missing)";
+  }
+  if (!is_needed()) {
+    stop();
+    return;
+  }
+  if (worker_) {
+    if (is_running_) say(plan());
+    return;
+  }
+  start();
+}
+
+bool WatchLink::is_needed() const {
+  return !globs_.empty() || (wants_kernel_ && kernel_trouble_.empty());
+}
+
+void WatchLink::start() {
+  loop_.cancel(restart_timer_);
+  spawn();
+}
+
+void WatchLink::spawn() {
+  supervise::WorkerOptions options;
+  options.executable = options_.executable;
+  supervise::Worker::Handlers handlers;
+  handlers.packet = [this](const std::string& packet) { on_packet(packet); };
+  handlers.protocol_error = [this](const std::string& text) {
+    lose(model::Reason::worker_crash, "the watcher said something that is no message: " + text);
+    if (worker_) worker_->kill("protocol error");
+  };
+  handlers.ended = [this](const supervise::ExitFact& fact) { on_ended(fact); };
+  handlers.unreaped = [this] { on_stuck(); };
+  is_running_ = false;
+  is_lost_ = false;
+  why_lost_ = "it is being started";
+  latest_ = {};
+  started_at_ = Clock::now();
+  auto spawned = supervise::Worker::spawn(loop_, options, std::move(handlers));
+  if (!spawned) {
+    unavailable_ = spawned.error().text;
+    is_lost_ = true;
+    why_lost_ = unavailable_;
+    restart_timer_ = loop_.after(std::chrono::seconds(30), [this] { spawn(); });
+    return;
+  }
+  unavailable_.clear();
+  worker_ = std::move(*spawned);
+  wire::WatchStart begin;
+  begin.node = options_.node;
+  queue_.clear();
+  say(begin);
+  expect_word(options_.first_word);
+}
+
+void WatchLink::say(wire::ToWatcher message) {
+  queue_.push_back(std::move(message));
+  send_queued();
+}
+
+void WatchLink::send_queued() {
+  loop_.cancel(send_timer_);
+  while (worker_ && !queue_.empty()) {
+    if (!worker_->send_packet(wire::encode(queue_.front()))) {
+      // Full: it reads when it can. One that never does is missed by its silence.
+      send_timer_ = loop_.after(kSendAgain, [this] { send_queued(); });
+      return;
+    }
+    queue_.pop_front();
+  }
+}
+
+wire::WatchPlan WatchLink::plan() const {
+  wire::WatchPlan plan;
+  for (const Glob& glob : globs_) {
+    plan.logs.push_back({glob.log.glob, glob.log.max_bytes_per_second, glob.since_ms});
+  }
+  plan.kernel = wants_kernel_ && kernel_trouble_.empty();
+  plan.kernel_after = kernel_sequence_;
+  plan.shared_files = stuck_ == nullptr;
+  return plan;
+}
+
+void WatchLink::expect_word(Millis within) {
+  loop_.cancel(word_timer_);
+  word_due_ = Clock::now() + within;
+  word_timer_ = loop_.after(within, [this] {
+    // If this timer itself ran late, the whole process was frozen and the watcher with it.
+    if (Clock::now() - word_due_ > Millis(500)) return expect_word(options_.silence);
+    lose(model::Reason::worker_stuck,
+         is_running_ ? "the watcher fell silent" : "the watcher did not say hello in time");
+    if (worker_) worker_->kill("no heartbeat");
+  });
+}
+
+void WatchLink::on_packet(const std::string& packet) {
+  const auto message = wire::decode_from_watcher(packet);
+  if (!message) {
+    lose(model::Reason::worker_crash,
+         "the watcher said something that is no message: " + message.error().text);
+    worker_->kill("protocol error");
+    return;
+  }
+  if (is_lost_) return;
+  if (const auto* hello = std::get_if<wire::WatchHello>(&*message)) {
+    if (hello->v != wire::kWatchVersion) {
+      lose(model::Reason::worker_crash, "the watcher speaks another version of the protocol");
+      worker_->kill("wrong protocol version");
+      return;
+    }
+    is_running_ = true;
+    expect_word(options_.silence);
+    for (const auto& [identity, position] : positions_) say(position);
+    say(plan());
+    if (handlers_.up) handlers_.up();
+  } else if (const auto* finding = std::get_if<wire::Finding>(&*message)) {
+    if (handlers_.found) handlers_.found(*finding);
+  } else if (const auto* position = std::get_if<wire::FilePosition>(&*message)) {
+    const std::pair identity{position->device, position->inode};
+    if (positions_.size() < wire::kMostFollowedFiles || positions_.contains(identity)) {
+      positions_[identity] = *position;
+    }
+  } else if (const auto* forgotten = std::get_if<wire::FileForgotten>(&*message)) {
+    positions_.erase({forgotten->device, forgotten->inode});
+  } else if (const auto* heartbeat = std::get_if<wire::Heartbeat>(&*message)) {
+    on_heartbeat(*heartbeat);
+  }
+}
+
+void WatchLink::on_heartbeat(const wire::Heartbeat& heartbeat) {
+  expect_word(options_.silence);
+  latest_ = heartbeat;
+  kernel_sequence_ = std::max(kernel_sequence_, heartbeat.kernel_sequence);
+}
+
+void WatchLink::lose(model::Reason reason, const std::string& why) {
+  loop_.cancel(word_timer_);
+  if (std::exchange(is_lost_, true)) return;
+  is_running_ = false;
+  why_lost_ = why;
+  bytes_before_ += latest_.bytes;
+  skipped_before_ += latest_.skipped;
+  latest_ = {};
+  if (handlers_.down) handlers_.down(reason, why);
+}
+
+void WatchLink::on_ended(const supervise::ExitFact& fact) {
+  // The current one, unless it is already a successor that runs: then it was the stuck one.
+  if (stuck_ && stuck_->phase() == supervise::WorkerPhase::ended) {
+    stuck_.reset();
+    if (handlers_.unreaped) handlers_.unreaped(0);
+    if (is_running_) say(plan());  // shared file systems again
+    if (!worker_ && is_needed()) respawn();
+    return;
+  }
+  std::string why = "the watcher " + supervise::describe(fact);
+  if (!worker_->output_tail().empty()) why += ": " + worker_->output_tail();
+  while (why.ends_with('\n')) why.pop_back();
+  worker_.reset();
+  lose(model::Reason::worker_crash, why);
+  respawn();
+}
+
+void WatchLink::on_stuck() {
+  if (handlers_.unreaped) handlers_.unreaped(1);
+  if (stuck_) return;  // two are enough: wait until one of them ends
+  stuck_ = std::move(worker_);
+  respawn();
+}
+
+void WatchLink::respawn() {
+  const base::TimePoint now = Clock::now();
+  supervise::remember(lives_, {started_at_, now});
+  loop_.cancel(restart_timer_);
+  restart_timer_ = loop_.at(supervise::next_start(lives_, now), [this] { spawn(); });
+}
+
+void WatchLink::stop() {
+  loop_.cancel(send_timer_);
+  loop_.cancel(word_timer_);
+  loop_.cancel(restart_timer_);
+  if (worker_) {
+    bytes_before_ += latest_.bytes;
+    skipped_before_ += latest_.skipped;
+    worker_->send_packet(wire::encode(wire::ToWatcher(wire::WatchStop{})));
+  }
+  latest_ = {};
+  worker_.reset();
+  stuck_.reset();
+  is_running_ = false;
+  is_lost_ = true;
+  positions_.clear();
+}
+
+exporters::Watch WatchLink::shown() const {
+  exporters::Watch shown;
+  shown.log_bytes = bytes_before_ + latest_.bytes;
+  shown.log_skipped_bytes = skipped_before_ + latest_.skipped;
+  shown.log_lag_bytes = latest_.lag;
+  shown.log_files = latest_.files;
+  const auto add = [&](model::Source source, const std::string& known_trouble) {
+    exporters::WatchedSource one;
+    one.source = source;
+    one.text = !known_trouble.empty() ? known_trouble : is_running_ ? "" : why_lost_;
+    one.works = one.text.empty();
+    for (const wire::WatchTrouble& trouble : latest_.troubles) {
+      if (trouble.source != source) continue;
+      one.works = one.works && source == model::Source::log;  // some files may still be read
+      one.text += (one.text.empty() ? "" : "; ") + trouble.text;
+    }
+    shown.sources.push_back(std::move(one));
+  };
+  if (!globs_.empty()) add(model::Source::log, "");
+  if (wants_kernel_) add(model::Source::kernel, kernel_trouble_);
+  return shown;
+}
+
+}  // namespace collwatch::agent

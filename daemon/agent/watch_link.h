@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The agent's line to its watcher, collwatch-watch: starts it while there is something to watch,
+// tells it what, replaces it when it dies or falls silent, and remembers how far it had read, so
+// that the next one goes on there. Never waits for it: a watcher that is stuck in a dead network
+// file system is left to the kernel, and its successor keeps away from those. Lives on the event
+// loop's thread.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "daemon/base/event_loop.h"
+#include "daemon/config/config.h"
+#include "daemon/supervise/restart_policy.h"
+#include "daemon/supervise/worker.h"
+#include "exporters/snapshot.h"
+#include "probes/wire/watch_message.h"
+
+namespace collwatch::agent {
+
+class WatchLink {
+ public:
+  struct Handlers {
+    std::function<void(const wire::Finding&)> found;
+    std::function<void()> up;
+    /// The watcher is gone or on its way out. `reason` is worker_crash or worker_stuck.
+    std::function<void(model::Reason reason, const std::string& why)> down;
+    std::function<void(int count)> unreaped;
+  };
+  struct Options {
+    std::string executable;
+    std::string node;
+    std::string kernel_log = "/dev/kmsg";
+    base::Millis silence{6000};      ///< the longest between two heartbeats
+    base::Millis first_word{20000};  ///< until its catalogue is compiled, on a busy host
+  };
+
+  WatchLink(base::EventLoop& loop, Options options, Handlers handlers);
+  ~WatchLink();
+
+  /// From now on this; starts, tells or ends the watcher accordingly.
+  void watch(const config::Config::Watch& wanted);
+  /// Ends it; no handler is called after this.
+  void stop();
+
+  exporters::Watch shown() const;
+
+ private:
+  struct Glob {
+    config::Config::WatchedLog log;
+    std::int64_t since_ms = 0;
+  };
+
+  bool is_needed() const;
+  void start();
+  void spawn();
+  void on_packet(const std::string& packet);
+  void on_heartbeat(const wire::Heartbeat& heartbeat);
+  void on_ended(const supervise::ExitFact& fact);
+  void on_stuck();
+  void lose(model::Reason reason, const std::string& why);
+  void respawn();
+  wire::WatchPlan plan() const;
+  /// Queued: after a restart there may be more to say than the channel holds.
+  void say(wire::ToWatcher message);
+  void send_queued();
+  void expect_word(base::Millis within);
+
+  base::EventLoop& loop_;
+  const Options options_;
+  Handlers handlers_;
+  std::vector<Glob> globs_;
+  bool wants_kernel_ = false;
+  std::string kernel_trouble_;  ///< why it cannot be read, as far as the daemon can tell
+  std::string unavailable_;     ///< why the watcher cannot be started
+
+  std::unique_ptr<supervise::Worker> worker_;
+  std::unique_ptr<supervise::Worker> stuck_;  ///< a former one that not even SIGKILL ended
+  std::vector<supervise::Life> lives_;
+  base::TimePoint started_at_{};
+  bool is_running_ = false;  ///< it has said hello
+  bool is_lost_ = true;      ///< `down` was told for this one
+  std::string why_lost_;
+  base::EventLoop::TimerId word_timer_ = 0;
+  base::EventLoop::TimerId restart_timer_ = 0;
+  base::EventLoop::TimerId send_timer_ = 0;
+  base::TimePoint word_due_{};
+  std::deque<wire::ToWatcher> queue_;
+
+  std::map<std::pair<std::uint64_t, std::uint64_t>, wire::FilePosition> positions_;
+  std::int64_t kernel_sequence_ = -1;
+  wire::Heartbeat latest_;            ///< of the watcher that runs
+  std::uint64_t bytes_before_ = 0;    ///< by those that ran before
+  std::uint64_t skipped_before_ = 0;  ///< likewise
+};
+
+}  // namespace collwatch::agent

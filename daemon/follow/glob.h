@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The pattern of a watch.logs entry and the files that it means now. Shell wildcards (* ? [...])
+// and {a,b}; %h is this host's name, %% a percent sign. Used by the follower.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace collwatch::follow {
+
+/// `pattern` with %h replaced by `host`.
+std::string with_host(const std::string& pattern, const std::string& host);
+
+bool names_host(const std::string& pattern);
+
+/// The folder up to which the pattern has no wildcard: "/var/log" for "/var/log/*/a.log".
+std::string fixed_folder(const std::string& pattern);
+
+/// What matches now, sorted, at most `most`.
+std::vector<std::string> matching(const std::string& pattern, std::size_t most);
+
+}  // namespace collwatch::follow
