@@ -4,6 +4,7 @@
 // main.cpp is the only caller.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,13 @@ struct ExplainOptions {
   bool markdown = false;
 };
 int run_explain(const ExplainOptions& options);
+
+struct InspectOptions {
+  std::optional<int> pid;  ///< this process alone, rank or not
+  bool json = false;
+  bool once = false;  ///< one look: at once, but without progress
+};
+int run_inspect(const InspectOptions& options);
 
 /// A configuration, or a file of fingerprints.
 int run_config_check(const std::string& file, const std::vector<std::string>& key_flags);

@@ -22,7 +22,7 @@ namespace {
 using namespace collwatch;
 
 /// Commands that later versions have; said as such rather than as a spelling error.
-constexpr std::array<const char*, 4> kLater = {"top", "preflight", "inspect", "simulate"};
+constexpr std::array<const char*, 3> kLater = {"top", "preflight", "simulate"};
 
 struct Arguments {
   std::string url;
@@ -36,6 +36,7 @@ struct Arguments {
   cli::DiagnoseOptions diagnose;
   std::string diagnose_agent;
   cli::ExplainOptions explain;
+  cli::InspectOptions inspect;
 };
 
 std::string default_url() {
@@ -141,6 +142,17 @@ void add_explain_command(CLI::App& app, Arguments& arguments) {
       ->default_str("text");
 }
 
+void add_inspect_command(CLI::App& app, Arguments& arguments) {
+  CLI::App* inspect = app.add_subcommand(
+      "inspect",
+      "The training processes here: ranks, backend in use, versions, what stalls; no agent needed");
+  inspect->add_option("--pid", arguments.inspect.pid, "This process alone, rank or not")
+      ->check(CLI::PositiveNumber);
+  inspect->add_flag("--json", arguments.inspect.json, "As JSON");
+  inspect->add_flag("--once", arguments.inspect.once,
+                    "One look instead of two a second apart: does not say what moves");
+}
+
 int usage_error(const std::string& text, int code) {
   std::cerr << "collwatch: " << text << "\n";
   return code;
@@ -180,6 +192,7 @@ int dispatch(CLI::App& app, Arguments& arguments) {
     return cli::run_diagnose(arguments.diagnose);
   }
   if (given("explain")) return cli::run_explain(arguments.explain);
+  if (given("inspect")) return cli::run_inspect(arguments.inspect);
   CLI::App* config = app.get_subcommand("config");
   if (config->got_subcommand("init")) return cli::run_config_init(arguments.init);
   const bool print = config->got_subcommand("print");
@@ -222,6 +235,7 @@ int main(int argc, char** argv) {
   add_demo_command(app, arguments);
   add_diagnose_command(app, arguments);
   add_explain_command(app, arguments);
+  add_inspect_command(app, arguments);
   app.add_subcommand("version", "This program's version");
   if (argc > 1 && argv[1][0] != '-') {
     const std::string problem = unknown_command(app, argv[1]);

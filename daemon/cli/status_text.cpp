@@ -8,6 +8,8 @@
 #include <cstdio>
 #include <map>
 
+#include "daemon/cli/table.h"
+
 namespace collwatch::cli {
 namespace {
 
@@ -56,8 +58,6 @@ std::string predicate(const StatusReply::Verdict& v) {
   return "is broken";
 }
 
-enum class Tone { plain, good, doubtful, bad };
-
 Tone tone_of(const std::string& word) {
   if (word == "ok" || word == "heard") return Tone::good;
   if (word == "suspect" || word == "ticket" || word == "stale_view" || word == "left") {
@@ -65,49 +65,6 @@ Tone tone_of(const std::string& word) {
   }
   return word == "-" || word.empty() ? Tone::plain : Tone::bad;
 }
-
-std::string painted(const std::string& text, Tone tone, Colour colour) {
-  if (colour == Colour::no || tone == Tone::plain) return text;
-  const char* const code = tone == Tone::good ? "32" : tone == Tone::doubtful ? "33" : "31";
-  return std::string("\033[") + code + "m" + text + "\033[0m";
-}
-
-struct Cell {
-  std::string text;
-  Tone tone = Tone::plain;
-  bool right = false;  ///< aligned
-};
-
-class Table {
- public:
-  explicit Table(std::vector<Cell> heading) { rows_.push_back(std::move(heading)); }
-  void add(std::vector<Cell> row) { rows_.push_back(std::move(row)); }
-
-  std::string text(Colour colour) const {
-    if (rows_.size() < 2) return "";
-    std::vector<std::size_t> widths(rows_[0].size());
-    for (const auto& row : rows_) {
-      for (std::size_t i = 0; i < row.size(); ++i) {
-        widths[i] = std::max(widths[i], row[i].text.size());
-      }
-    }
-    std::string out = "\n";
-    for (const auto& row : rows_) {
-      std::string line;
-      for (std::size_t i = 0; i < row.size(); ++i) {
-        const std::string pad(widths[i] - row[i].text.size(), ' ');
-        const std::string word = painted(row[i].text, row[i].tone, colour);
-        line += (i > 0 ? "  " : "") + (row[i].right ? pad + word : word + pad);
-      }
-      line.erase(line.find_last_not_of(' ') + 1);
-      out += line + "\n";
-    }
-    return out;
-  }
-
- private:
-  std::vector<std::vector<Cell>> rows_;
-};
 
 Cell word(const std::string& text) {
   return {text, tone_of(text), false};

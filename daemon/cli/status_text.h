@@ -6,10 +6,9 @@
 #include <string>
 
 #include "daemon/cli/status_reply.h"
+#include "daemon/cli/table.h"
 
 namespace collwatch::cli {
-
-enum class Colour { no, yes };
 
 /// "All 4 members healthy, round 1234, 0.4 s ago.", or a line per verdict, worst first: "node n2 is
 /// down (host_stall), seen by n0, n1, n3 since 12:01:03: gloo_collective_timeout [page]".

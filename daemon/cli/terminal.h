@@ -4,7 +4,7 @@
 // commands that print text.
 #pragma once
 
-#include "daemon/cli/status_text.h"
+#include "daemon/cli/table.h"
 
 namespace collwatch::cli {
 

@@ -2,6 +2,7 @@
 //
 // The built program against a fake agent: what it prints where, and every exit code it promises.
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -153,7 +154,7 @@ TEST_CASE("usage errors are 2, for check 3, and go to stderr") {
 }
 
 TEST_CASE("what later versions have is said to be missing from this one") {
-  for (const char* command : {"top", "preflight", "inspect", "simulate"}) {
+  for (const char* command : {"top", "preflight", "simulate"}) {
     const auto ran = run_collwatch({command, "--whatever"});
     CHECK(ran.code == 2);
     CHECK(ran.err == std::string("collwatch: ") + command + ": not in this version\n");
@@ -261,4 +262,20 @@ TEST_CASE("config init refuses peers that could not be members") {
   CHECK(said("a,b<->c") == "collwatch: --peers: 'b<->c' is not a host name or address\n");
   CHECK(said("1,2,3,4,5,6,7,8,9") ==
         "collwatch: --peers: at most 8 members in this version (got 9)\n");
+}
+
+TEST_CASE("inspect needs no agent, shows a process that is asked for, and says which is not there") {
+  const auto all = run_collwatch({"inspect", "--once"});
+  CHECK(all.code == 0);
+  CHECK(all.err.empty());
+  CHECK(all.out.find("looked at ") != std::string::npos);
+  const std::string pid = std::to_string(getpid());
+  const auto one = run_collwatch({"inspect", "--once", "--json", "--pid", pid});
+  CHECK(one.code == 0);
+  CHECK(one.out.find("\"pid\": " + pid + ",") != std::string::npos);
+  CHECK(one.out.find("\"window_seconds\": null") != std::string::npos);
+  const auto none = run_collwatch({"inspect", "--once", "--pid", "2147483646"});
+  CHECK(none.code == 2);
+  CHECK(none.err == "collwatch: there is no process 2147483646 that can be read here\n");
+  CHECK(run_collwatch({"inspect", "--pid", "-4"}).code == 2);
 }

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# One rank of a real PyTorch job for torch_job: allreduces for ever over Gloo. When that fails it says
+# so, as any script does, and then stays, as jobs do whose clean-up hangs.
+import datetime
+import sys
+import time
+import traceback
+
+import torch
+import torch.distributed as dist
+
+STAYS = 120  # seconds; the test ends it by its pid long before
+
+
+def main():
+    dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=60))
+    values = torch.ones(1 << 16)
+    step = 0
+    try:
+        while True:
+            dist.all_reduce(values)
+            values /= dist.get_world_size()
+            step += 1
+            if step % 20 == 0:
+                print(f"step {step} loss {1.0 / step:.4f}", flush=True)
+            time.sleep(0.002)
+    except RuntimeError:
+        traceback.print_exc()
+        sys.stderr.flush()
+        time.sleep(STAYS)
+
+
+main()
