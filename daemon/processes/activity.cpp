@@ -58,7 +58,7 @@ void judge_backend(Process& process) {
   const bool may_use_nccl = nccl_mapped && !process.gpus.empty();
   if (process.nccl_signs) {
     process.backend = Backend::nccl;
-    process.backend_why = "threads or shared memory of NCCL";
+    process.backend_why = "threads, shared memory or status port of NCCL";
   } else if (may_use_nccl && !process.rdma.empty()) {
     process.backend = Backend::nccl;
     process.backend_why = "libnccl is mapped, a GPU and an InfiniBand device are open";

@@ -10,6 +10,9 @@ namespace collwatch::processes {
 namespace {
 
 constexpr std::size_t kMostPeers = 64;
+/// Where NCCL answers questions about itself, from 2.24 on: whoever listens here has a
+/// communicator.
+constexpr int kNcclStatusPort = 28028;
 
 Connections::Kind kind_of(const TcpSocket& socket, const Process& process, const Network& network,
                           const SocketIndex& index, const std::set<std::uint64_t>& of_ranks) {
@@ -58,6 +61,7 @@ void show_connections(Process& process, const std::vector<std::uint64_t>& socket
     const TcpSocket* const socket = index.of_inode(inode);
     if (socket == nullptr) continue;
     if (socket->listening) {
+      process.nccl_signs = process.nccl_signs || socket->local_port == kNcclStatusPort;
       if (is_loopback(socket->local) && socket->local_port >= network.first_dynamic_port) {
         process.loopback_listeners.push_back(socket->local + ":" +
                                              std::to_string(socket->local_port));

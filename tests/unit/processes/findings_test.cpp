@@ -27,16 +27,21 @@ struct Pair {
   FakeProc proc;
   FakeProcess zero = torch_rank(10, 0, 2), one = torch_rank(11, 1, 2);
   std::uint64_t bytes = 0;
+  bool nccl_answers = false;
   ProcessReport look() {
-    zero.files.push_back("socket:[100]");
-    one.files.push_back("socket:[110]");
+    zero.files.insert(zero.files.end(), {"socket:[100]", "socket:[120]"});
+    one.files.insert(one.files.end(), {"socket:[110]", "socket:[120]"});
     proc.put(zero);
     proc.put(one);
     std::uint64_t counter = 0;
     Surroundings here = proc.surroundings();
+    TcpSocket status = test::tcp(120, 28028, 0);
+    status.listening = true;
     here.own_sockets = [&] {
-      return std::optional(std::vector<TcpSocket>{test::tcp(100, 40000, 40001, counter),
-                                                  test::tcp(110, 40001, 40000, counter)});
+      std::vector<TcpSocket> all = {test::tcp(100, 40000, 40001, counter),
+                                    test::tcp(110, 40001, 40000, counter)};
+      if (nccl_answers) all.push_back(status);
+      return std::optional(all);
     };
     const auto first = scan(here, nullptr, kStart);
     counter = bytes;
@@ -100,6 +105,11 @@ TEST_CASE("what only looks like a fallback is none") {
   }
   SECTION("NCCL's threads run") {
     pair.zero.threads = pair.one.threads = {"pt_gloo_runloop", "pt_nccl_watchdg"};
+  }
+  SECTION("NCCL's status port is open") {
+    pair.zero.maps = pair.one.maps = {kTorch, kNccl};
+    pair.zero.threads = pair.one.threads = {"pt_gloo_runloop"};
+    pair.nccl_answers = true;
   }
   SECTION("NCCL's shared memory is mapped") {
     pair.zero.maps = pair.one.maps = {kTorch, kNccl, "/dev/shm/nccl-a1 (deleted)"};
