@@ -132,6 +132,20 @@ TEST_CASE("between two looks: CPU time or bytes are progress, neither is a stall
   CHECK(third.jobs[0].stalled);
 }
 
+TEST_CASE("a connection to somebody here who is no rank is none to a rank, whatever its ports") {
+  FakeProc proc;
+  Counted counted;
+  auto rank = torch_rank(55, 0, 1);
+  rank.files = {"socket:[550]"};
+  proc.put(rank);
+  proc.put({.pid = 56, .name = "redis", .command = {"redis"}, .files = {"socket:[560]"}});
+  counted.sockets = {test::tcp(550, 40001, 40002, 0), test::tcp(560, 40002, 40001, 0)};
+  const auto report = scan(counted.over(proc), nullptr, kStart);
+  REQUIRE(report.processes.at(0).connections.size() == 1);
+  CHECK(report.processes[0].connections[0].kind == Connections::Kind::other);
+  CHECK(report.processes[0].backend == Backend::unknown);
+}
+
 TEST_CASE("another process with the same pid is not compared with the one before") {
   FakeProc proc;
   auto rank = torch_rank(60, 0, 1);
