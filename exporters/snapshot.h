@@ -148,6 +148,18 @@ struct Watch {
   std::uint64_t log_files = 0;
 };
 
+/// A training job with ranks on this node, as its processes show it.
+struct Job {
+  std::string job;           ///< "slurm:4711"
+  std::vector<int> ranks;    ///< that have a process here
+  std::vector<int> missing;  ///< that belong here and have none
+  int processes = 0;         ///< those of unknown rank too
+  int world_size = 0;        ///< 0: not known
+  std::string backend;       ///< gloo, nccl, unknown
+  std::string torch, nccl;   ///< versions; empty when unknown
+  bool stalled = false;      ///< all of them: docs/inspect.md
+};
+
 struct Snapshot {
   std::string node;
   Build build;
@@ -166,6 +178,7 @@ struct Snapshot {
 
   std::vector<Worker> workers;
   Watch watch;
+  std::vector<Job> jobs;
   std::vector<Edge> edges;
   std::vector<CollectiveResult> collectives;
   std::vector<ActiveFingerprint> fingerprints;

@@ -87,6 +87,7 @@ class Agent {
   // agent_watch.cpp
   void make_watch_link();
   void on_finding(const wire::Finding& finding);
+  void on_jobs(const wire::WatchedJobs& jobs);
 
   // agent_peers.cpp
   peer::Identity identity() const;
@@ -173,6 +174,7 @@ class Agent {
   std::unique_ptr<WorkerLink> worker_;
   std::unique_ptr<WatchLink> watch_;
   Sightings sightings_;
+  std::vector<exporters::Job> jobs_;
   std::unique_ptr<peer::Server> server_;
   std::unique_ptr<peer::WitnessSocket> witness_;
   std::map<std::string, std::unique_ptr<PeerLink>> links_;

@@ -43,6 +43,7 @@ void Agent::publish() {
 
   shown.workers = {{"gloo", worker_->state(), worker_->why_not_running()}};
   shown.watch = watch_->shown();
+  if (config_.watch.processes.count() > 0) shown.jobs = jobs_;
   show_edges(shown, now);
   shown.collectives = ledger_.collectives();
   shown.verdicts = verdicts_;

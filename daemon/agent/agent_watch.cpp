@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The watching half of the agent: what the watcher finds in logs and in the kernel's log becomes
-// fingerprints and events. It accuses nobody: whose fault a line is shows only where all logs of a
+// The watching half of the agent: what the watcher finds in logs, in the kernel's log and among the
+// training processes becomes fingerprints, events and jobs. It accuses nobody: whose fault a line is shows only where all logs of a
 // job are read together (collwatch diagnose).
 #include "daemon/agent/agent.h"
 
@@ -13,6 +13,7 @@ void Agent::make_watch_link() {
   options.node = config_.node;
   WatchLink::Handlers handlers;
   handlers.found = [this](const wire::Finding& finding) { on_finding(finding); };
+  handlers.jobs = [this](const wire::WatchedJobs& jobs) { on_jobs(jobs); };
   handlers.up = [this] { ledger_.note("worker", "up", "watcher of logs and kernel running"); };
   handlers.down = [this](model::Reason reason, const std::string& why) {
     ledger_.note("worker", std::string(model::name(reason)), why);
@@ -46,6 +47,14 @@ void Agent::on_finding(const wire::Finding& finding) {
   event.text += ": " + shown.evidence.front();
   ledger_.record(std::move(event));
   evaluate_soon();
+}
+
+void Agent::on_jobs(const wire::WatchedJobs& jobs) {
+  jobs_.clear();
+  for (const wire::WatchedJob& job : jobs.jobs) {
+    jobs_.push_back({job.job, job.ranks, job.missing, job.processes, job.world_size, job.backend,
+                     job.torch, job.nccl, job.stalled});
+  }
 }
 
 }  // namespace collwatch::agent

@@ -43,6 +43,7 @@ void WatchLink::watch(const config::Config::Watch& wanted) {
   }
   globs_ = std::move(fresh);
   wants_kernel_ = wanted.kernel;
+  processes_ = wanted.processes;
   kernel_trouble_.clear();
   // Opened and not asked for: a capability may be missing that no permission bit shows.
   const supervise::UniqueFd kernel_log(
@@ -63,7 +64,7 @@ void WatchLink::watch(const config::Config::Watch& wanted) {
 }
 
 bool WatchLink::is_needed() const {
-  return !globs_.empty() || (wants_kernel_ && kernel_trouble_.empty());
+  return !globs_.empty() || processes_.count() > 0 || (wants_kernel_ && kernel_trouble_.empty());
 }
 
 void WatchLink::start() {
@@ -128,6 +129,7 @@ wire::WatchPlan WatchLink::plan() const {
   }
   plan.kernel = wants_kernel_ && kernel_trouble_.empty();
   plan.kernel_after = kernel_sequence_;
+  plan.processes_ms = processes_.count();
   plan.shared_files = stuck_ == nullptr;
   return plan;
 }
@@ -166,6 +168,8 @@ void WatchLink::on_packet(const std::string& packet) {
     if (handlers_.up) handlers_.up();
   } else if (const auto* finding = std::get_if<wire::Finding>(&*message)) {
     if (handlers_.found) handlers_.found(*finding);
+  } else if (const auto* jobs = std::get_if<wire::WatchedJobs>(&*message)) {
+    if (handlers_.jobs) handlers_.jobs(*jobs);
   } else if (const auto* position = std::get_if<wire::FilePosition>(&*message)) {
     const std::pair identity{position->device, position->inode};
     if (positions_.size() < wire::kMostFollowedFiles || positions_.contains(identity)) {
@@ -192,6 +196,7 @@ void WatchLink::lose(model::Reason reason, const std::string& why) {
   bytes_before_ += latest_.bytes;
   skipped_before_ += latest_.skipped;
   latest_ = {};
+  if (handlers_.jobs) handlers_.jobs({});
   if (handlers_.down) handlers_.down(reason, why);
 }
 
@@ -256,13 +261,15 @@ exporters::Watch WatchLink::shown() const {
     one.works = one.text.empty();
     for (const wire::WatchTrouble& trouble : latest_.troubles) {
       if (trouble.source != source) continue;
-      one.works = one.works && source == model::Source::log;  // some files may still be read
+      // Some files or processes may still be read.
+      one.works = one.works && source != model::Source::kernel;
       one.text += (one.text.empty() ? "" : "; ") + trouble.text;
     }
     shown.sources.push_back(std::move(one));
   };
   if (!globs_.empty()) add(model::Source::log, "");
   if (wants_kernel_) add(model::Source::kernel, kernel_trouble_);
+  if (processes_.count() > 0) add(model::Source::process, "");
   return shown;
 }
 

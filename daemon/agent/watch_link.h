@@ -28,6 +28,8 @@ class WatchLink {
  public:
   struct Handlers {
     std::function<void(const wire::Finding&)> found;
+    /// All training jobs here; none once the watcher is gone.
+    std::function<void(const wire::WatchedJobs&)> jobs;
     std::function<void()> up;
     /// The watcher is gone or on its way out. `reason` is worker_crash or worker_stuck.
     std::function<void(model::Reason reason, const std::string& why)> down;
@@ -77,6 +79,7 @@ class WatchLink {
   Handlers handlers_;
   std::vector<Glob> globs_;
   bool wants_kernel_ = false;
+  base::Millis processes_{0};   ///< between two looks at them; 0: never
   std::string kernel_trouble_;  ///< why it cannot be read, as far as the daemon can tell
   std::string unavailable_;     ///< why the watcher cannot be started
 

@@ -96,6 +96,7 @@ struct Config {
   struct Watch {
     std::vector<WatchedLog> logs;
     bool kernel = true;
+    Millis processes{15000};  ///< between two looks; 0: never
     bool operator==(const Watch&) const = default;
   } watch;
 

@@ -160,8 +160,9 @@ void add_watch(Table& t) {
                        "Training logs to read for known failures, e.g. {glob: "
                        "/var/log/train/%h/*.log, max_bytes_per_second: 20MB}; %h is the host "
                        "name, 20MB the default. A glob alone will do."));
-  t.push_back(later_key("watch.processes.interval", "duration", "0s",
-                        "How often to look at the training processes here.", {"15s"}));
+  t.push_back(duration_key(
+      "watch.processes.interval", [](C& c) -> Millis& { return c.watch.processes; }, {0s, 1h},
+      "How often to look at the training processes here, at least 1s; 0s: never."));
   t.push_back(flag_key(
       "watch.kernel", [](C& c) -> bool& { return c.watch.kernel; },
       "Whether to read the kernel's log (/dev/kmsg) for OOM kills, GPU errors and lost links, "

@@ -113,6 +113,12 @@ void check_network(const Config& c, const Host& host, const Say& complain) {
   }
 }
 
+void check_watch(const Config& c, const Say& complain) {
+  if (c.watch.processes.count() > 0 && c.watch.processes < std::chrono::seconds(1)) {
+    complain("watch.processes.interval", "must be at least 1s, or 0s for never");
+  }
+}
+
 void warn_about_members(const Config& c, const Say& warn) {
   const std::string key = c.membership.file.empty() ? "membership.static" : "membership.file";
   if (c.membership.members.size() == 1) {
@@ -136,6 +142,7 @@ void check_rules(const RuleContext& context) {
   check_ports(context);
   check_family(c, context.complain);
   check_network(c, context.host, context.complain);
+  check_watch(c, context.complain);
   warn_about_members(c, context.warn);
 }
 

@@ -114,7 +114,7 @@ Result<void> Agent::configure() const {
        << "membership: {file: " << place_.member_file << "}\n"
        << "labels: {cluster: demo}\n"
        // The host's kernel log is no part of the laboratory.
-       << "watch: {kernel: false}\n"
+       << "watch: {kernel: false, processes: {interval: 0s}}\n"
        << "events: {path: " << place_.directory << "/events.jsonl}\n";
   file.close();
   if (!file) {

@@ -14,6 +14,7 @@
 #include "daemon/follow/mounts.h"
 #include "daemon/follow/open_files.h"
 #include "daemon/watch/kernel_source.h"
+#include "daemon/watch/process_source.h"
 
 namespace collwatch::watch {
 namespace {
@@ -103,7 +104,20 @@ void Watcher::on_plan(const wire::WatchPlan& plan) {
   } else if (kernel_ != nullptr && !plan.kernel) {
     unseat(std::exchange(kernel_, nullptr));
   }
+  plan_processes(plan.processes_ms);
   for (const auto& seat : seats_) look_at(*seat, Clock::now());
+}
+
+void Watcher::plan_processes(std::int64_t interval_ms) {
+  if (processes_ms_ == interval_ms) return;
+  processes_ms_ = interval_ms;
+  if (processes_ != nullptr) unseat(std::exchange(processes_, nullptr));
+  if (interval_ms <= 0) return tell(wire::WatchedJobs{});
+  auto source = std::make_unique<ProcessSource>(
+      processes::real_surroundings(), Millis(interval_ms),
+      [this](const wire::FromWatcher& message) { tell(message); });
+  processes_ = source.get();
+  seat(std::move(source));
 }
 
 void Watcher::seat(std::unique_ptr<Source> source) {

@@ -35,6 +35,7 @@ class Watcher {
   void on_packet();
   void on_start(const wire::WatchStart& start);
   void on_plan(const wire::WatchPlan& plan);
+  void plan_processes(std::int64_t interval_ms);
   void seat(std::unique_ptr<Source> source);
   void unseat(const Source* source);
   void look(Seat& seat);
@@ -49,6 +50,8 @@ class Watcher {
   std::vector<std::unique_ptr<Seat>> seats_;
   LogSource* logs_ = nullptr;
   Source* kernel_ = nullptr;
+  Source* processes_ = nullptr;
+  std::int64_t processes_ms_ = 0;  ///< the interval that processes_ was made with
   std::vector<wire::FilePosition> positions_;
   base::EventLoop::TimerId beat_timer_ = 0;
 };

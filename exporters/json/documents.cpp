@@ -86,6 +86,20 @@ Json watch(const Watch& w) {
   return out;
 }
 
+Json job(const Job& j) {
+  Json out;
+  out["job"] = j.job;
+  out["ranks"] = j.ranks;
+  out["missing_ranks"] = j.missing;
+  out["processes"] = j.processes;
+  out["world_size"] = j.world_size;
+  out["backend"] = j.backend;
+  out["torch"] = j.torch.empty() ? Json(nullptr) : Json(j.torch);
+  out["nccl"] = j.nccl.empty() ? Json(nullptr) : Json(j.nccl);
+  out["stalled"] = j.stalled;
+  return out;
+}
+
 Json collective(const CollectiveResult& c) {
   Json out;
   out["backend"] = c.backend;
@@ -168,7 +182,7 @@ std::string status_json(const Snapshot& s, double snapshot_age_seconds) {
   out["collectives"] = list(s.collectives, collective);
   out["fingerprints"] = list(s.fingerprints, fingerprint);
   out["verdicts"] = list(s.verdicts, verdict);
-  out["jobs"] = Json::array();  // training processes are not watched in this version
+  out["jobs"] = list(s.jobs, job);
   return text(out);
 }
 

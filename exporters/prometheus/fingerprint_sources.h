@@ -25,6 +25,7 @@ constexpr bool can_see(model::Source source, model::Fingerprint fingerprint) {
       return true;
     case Source::process:
       return fingerprint == Fingerprint::gloo_fallback_on_gpu ||
+             fingerprint == Fingerprint::gloo_wrong_interface ||
              fingerprint == Fingerprint::version_mismatch ||
              fingerprint == Fingerprint::worker_exit || fingerprint == Fingerprint::job_cancelled;
     case Source::kernel:

@@ -5,6 +5,8 @@
 #include "exporters/prometheus/render.h"
 
 #include <algorithm>
+#include <array>
+#include <map>
 #include <set>
 #include <string_view>
 
@@ -173,6 +175,19 @@ void add_watch(Exposition& page, const Watch& watch) {
   }
 }
 
+void add_jobs(Exposition& page, const std::vector<Job>& jobs) {
+  int all = 0;
+  std::map<std::array<std::string, 4>, int> by_kind;
+  for (const Job& job : jobs) {
+    all += job.processes;
+    by_kind[{job.backend, job.torch, job.nccl, job.stalled ? "true" : "false"}] += job.processes;
+  }
+  page.add(MetricId::training_processes, {}, all);
+  for (const auto& [labels, count] : by_kind) {
+    page.add(MetricId::training_backend_info, {labels[0], labels[1], labels[2], labels[3]}, count);
+  }
+}
+
 void add_process(Exposition& page, const ProcessMetrics& p) {
   page.add(MetricId::process_cpu_seconds_total, {}, p.cpu_seconds);
   page.add(MetricId::process_resident_memory_bytes, {}, p.resident_bytes);
@@ -197,6 +212,7 @@ std::string render(const Snapshot& snapshot, const PageContext& context) {
   add_own_health(page, snapshot, context.snapshot_age_seconds);
   add_workers(page, snapshot);
   add_watch(page, snapshot.watch);
+  add_jobs(page, snapshot.jobs);
   if (context.process) add_process(page, *context.process);
   return page.text();
 }

@@ -17,6 +17,7 @@ COLLWATCH_MESSAGE(WatchStop, "watch_stop")
 COLLWATCH_MESSAGE(WatchHello, "watch_hello")
 COLLWATCH_MESSAGE(Finding, "finding")
 COLLWATCH_MESSAGE(FileForgotten, "file_forgotten")
+COLLWATCH_MESSAGE(WatchedJobs, "watched_jobs")
 COLLWATCH_MESSAGE(Heartbeat, "heartbeat")
 
 template <Is<WatchStart> M>
@@ -30,7 +31,7 @@ void fields(auto& f, M& m) {
 template <Is<WatchPlan> M>
 void fields(auto& f, M& m) {
   f("logs", m.logs, "kernel", m.kernel, "kernel_after", m.kernel_after, "shared_files",
-    m.shared_files);
+    m.shared_files, "processes_ms", m.processes_ms);
 }
 template <Is<FilePosition> M>
 void fields(auto& f, M& m) {
@@ -51,6 +52,15 @@ void fields(auto& f, M& m) {
 template <Is<FileForgotten> M>
 void fields(auto& f, M& m) {
   f("device", m.device, "inode", m.inode);
+}
+template <Is<WatchedJob> M>
+void fields(auto& f, M& m) {
+  f("job", m.job, "ranks", m.ranks, "missing", m.missing, "processes", m.processes, "world_size",
+    m.world_size, "backend", m.backend, "torch", m.torch, "nccl", m.nccl, "stalled", m.stalled);
+}
+template <Is<WatchedJobs> M>
+void fields(auto& f, M& m) {
+  f("jobs", m.jobs);
 }
 template <Is<WatchTrouble> M>
 void fields(auto& f, M& m) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The conversation between collwatchd and collwatch-watch, its watcher of logs and of the kernel,
+// The conversation between collwatchd and collwatch-watch, its watcher of logs, kernel and processes,
 // over fd 3: one JSON object a packet, as in message.h, described in docs/watch.md. The daemon says
 // what to watch and from where; the watcher tells findings, how far it has read, and once a second
 // that it lives. Plain structs and the codec; pure, fuzzed, never throws.
@@ -43,6 +43,7 @@ struct WatchPlan {
   bool kernel = false;
   std::int64_t kernel_after = -1;  ///< sequence number of the last record that was read; -1: none
   bool shared_files = true;        ///< false: leave network file systems alone, one has just hung
+  std::int64_t processes_ms = 0;   ///< look at the training processes so often; 0: not at all
 };
 
 /// How far a file has been read: told by the watcher when that changed, told back to the next one.
@@ -79,6 +80,23 @@ struct Finding {
   std::string text;
 };
 
+/// A training job with ranks on this node.
+struct WatchedJob {
+  std::string job;
+  std::vector<int> ranks;    ///< that have a process here
+  std::vector<int> missing;  ///< that belong here and have none
+  int processes = 0;
+  int world_size = 0;   ///< 0: not known
+  std::string backend;  ///< gloo, nccl, unknown
+  std::string torch, nccl;
+  bool stalled = false;
+};
+
+/// All jobs of now; replaces those told before.
+struct WatchedJobs {
+  std::vector<WatchedJob> jobs;
+};
+
 /// A followed file is gone, or is another one now.
 struct FileForgotten {
   std::uint64_t device = 0;
@@ -103,7 +121,8 @@ struct Heartbeat {
 };
 
 using ToWatcher = std::variant<WatchStart, WatchPlan, FilePosition, WatchStop>;
-using FromWatcher = std::variant<WatchHello, Finding, FilePosition, FileForgotten, Heartbeat>;
+using FromWatcher =
+    std::variant<WatchHello, Finding, FilePosition, FileForgotten, WatchedJobs, Heartbeat>;
 
 std::string encode(const ToWatcher& message);
 std::string encode(const FromWatcher& message);

@@ -95,6 +95,8 @@ inline exporters::Snapshot sample_snapshot() {
   s.clock_skew_seconds = -0.125;
   s.workers = {{"gloo", WorkerState::running, ""}};
   s.watch.sources = {{Source::log, true, ""}, {Source::kernel, false, "cannot read /dev/kmsg"}};
+  s.jobs = {{"slurm:4711", {8, 9}, {10}, 2, 64, "nccl", "2.6.0+cu124", "2.21.5", false},
+            {"unnamed", {}, {}, 1, 0, "unknown", "", "", true}};
   s.watch.log_bytes = 123456;
   s.watch.log_skipped_bytes = 789;
   s.watch.log_lag_bytes = 42;

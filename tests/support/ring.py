@@ -192,11 +192,11 @@ class Ring:
 
     def configure(self, name, more=""):
         """`more` is appended: whole sections, or flags may be given at the start instead. Without a
-        section `watch` this host's kernel log is left alone: other tests write to it."""
+        section `watch` this host's kernel log and processes are left alone: other tests have some."""
         agent = self.agents[name]
         any_host = "0.0.0.0" if agent.netns else agent.host
         if "watch:" not in more:
-            more += "watch: {kernel: false}\n"
+            more += "watch: {kernel: false, processes: {interval: 0s}}\n"
         return self.write(f"{name}.yaml",
                           f"node: {name}\nlisten: {any_host}:{agent.port}\n"
                           f'peers: {{listen: "{any_host}:{agent.peer_port}", token_file: token}}\n'

@@ -58,6 +58,7 @@ class Linked {
     };
     handlers.found = [this](const wire::Finding& finding) { found.push_back(finding); };
     handlers.unreaped = [this](int count) { unreaped = count; };
+    handlers.jobs = [this](const wire::WatchedJobs& told) { jobs.push_back(told); };
     link = std::make_unique<agent::WatchLink>(loop, options, handlers);
   }
   ~Linked() {
@@ -72,6 +73,7 @@ class Linked {
     config::Config::Watch watch;
     if (!glob.empty()) watch.logs.push_back({glob, 20000000});
     watch.kernel = kernel;
+    watch.processes = 0ms;
     return watch;
   }
   std::string heard() const { return text_of("heard"); }
@@ -90,6 +92,7 @@ class Linked {
   model::Reason last_reason = model::Reason::isolated;
   std::string last_why;
   std::vector<wire::Finding> found;
+  std::vector<wire::WatchedJobs> jobs;
 
  private:
   std::string text_of(const std::string& name) const {
@@ -115,6 +118,28 @@ TEST_CASE("nothing to watch, nobody started; the kernel's log that may not be re
   CHECK_FALSE(shown.sources[0].works);
   CHECK(shown.sources[0].text.find("cannot read ") == 0);
   CHECK(childless());
+}
+
+TEST_CASE("training jobs arrive, and are forgotten with the watcher that told them") {
+  auto loop = EventLoop::create().value();
+  Linked linked(*loop,
+                "hear; " + kHello + "; hear; " +
+                    R"(say '{"type":"watched_jobs","jobs":[{"job":"slurm:1","ranks":[1],"missing":[],)"
+                    R"("processes":1,"world_size":2,"backend":"gloo","torch":"","nccl":"",)"
+                    R"("stalled":false}]}'; )" +
+                    kBeat + "; sleep 0.3; exit 3");
+  config::Config::Watch wanted = Linked::wanted("", false);
+  wanted.processes = 4000ms;
+  linked.link->watch(wanted);
+  REQUIRE(linked.until([&] { return linked.jobs.size() == 2; }));
+  REQUIRE(linked.jobs[0].jobs.size() == 1);
+  CHECK(linked.jobs[0].jobs[0].job == "slurm:1");
+  CHECK(linked.jobs[1].jobs.empty());
+  CHECK(linked.heard().find("\"processes_ms\":4000") != std::string::npos);
+  REQUIRE(linked.link->shown().sources.size() == 1);
+  CHECK(linked.link->shown().sources[0].source == model::Source::process);
+  linked.link->stop();
+  CHECK(linked.until(childless));
 }
 
 TEST_CASE("a watcher gets its plan, and what it finds arrives") {

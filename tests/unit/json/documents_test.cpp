@@ -44,7 +44,11 @@ TEST_CASE("status carries the agent's whole view") {
   CHECK(status["collectives"][0]["at"] == "2023-11-14T22:13:20.000Z");
   CHECK(status["fingerprints"][0]["id"] == "gloo_collective_timeout");
   CHECK(status["fingerprints"][0]["rank"].is_null());
-  CHECK(status["jobs"] == json::array());
+  REQUIRE(status["jobs"].size() == 2);
+  CHECK(status["jobs"][0]["job"] == "slurm:4711");
+  CHECK(status["jobs"][0]["missing_ranks"] == json::array({10}));
+  CHECK(status["jobs"][0]["torch"] == "2.6.0+cu124");
+  CHECK(status["jobs"][1]["torch"] == nullptr);
 }
 
 TEST_CASE("a verdict carries who, why, how sure and who saw it") {

@@ -28,6 +28,7 @@ Snapshot worst_case() {
     s.verdicts.push_back(v);
     s.edges.push_back(s.edges.front());
     const std::string key = "key" + std::to_string(i);
+    s.jobs.push_back({key, {}, {}, 1, 1, "gloo", key, key, false});
     s.counters.witness_datagrams[{key, "ok"}] = 1;
     s.counters.rendezvous[key].runs.fill(1);
     s.counters.worker_restarts[{key, "stuck"}] = 1;

@@ -33,9 +33,9 @@ void check(const ToWatcher& message, const std::string& packet) {
 
 TEST_CASE("every message of the watcher's conversation round-trips") {
   check(ToWatcher(WatchStart{2, "n0"}), R"({"node":"n0","type":"watch_start","v":2})");
-  check(ToWatcher(WatchPlan{{{"/l/%h/*.log", 20, 30}}, true, 40, false}),
+  check(ToWatcher(WatchPlan{{{"/l/%h/*.log", 20, 30}}, true, 40, false, 50}),
         R"({"kernel":true,"kernel_after":40,"logs":[{"bytes_per_second":20,"glob":"/l/%h/*.log",)"
-        R"("since_ms":30}],"shared_files":false,"type":"watch_plan"})");
+        R"("since_ms":30}],"processes_ms":50,"shared_files":false,"type":"watch_plan"})");
   const FilePosition position{"/l/a.log", 1, 2, 3, 4, 5, 6};
   const char* const packet =
       R"({"device":1,"head_bytes":5,"head_hash":6,"inode":2,"line":4,"offset":3,)"
@@ -49,6 +49,9 @@ TEST_CASE("every message of the watcher's conversation round-trips") {
                             3, "h", "slurm:1", "/l/a.log", 40, "text"}),
         R"({"file":"/l/a.log","fingerprint":"gloo_peer_lost","host":"h","job":"slurm:1","line":40,)"
         R"("rank":3,"role":"initiating","source":"kernel","text":"text","type":"finding"})");
+  check(FromWatcher(WatchedJobs{{{"slurm:1", {1, 2}, {3}, 4, 5, "gloo", "6", "7", true}}}),
+        R"({"jobs":[{"backend":"gloo","job":"slurm:1","missing":[3],"nccl":"7","processes":4,)"
+        R"("ranks":[1,2],"stalled":true,"torch":"6","world_size":5}],"type":"watched_jobs"})");
   check(FromWatcher(FileForgotten{1, 2}), R"({"device":1,"inode":2,"type":"file_forgotten"})");
   check(FromWatcher(Heartbeat{1, 2, 3, 4, 5, 6, {{model::Source::kernel, "t"}}}),
         R"({"bytes":1,"files":4,"kernel_sequence":6,"lag":3,"repeats":5,"skipped":2,)"
