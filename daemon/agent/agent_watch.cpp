@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The watching half of the agent: what the watcher finds in logs, in the kernel's log and among the
-// training processes becomes fingerprints, events and jobs. It accuses nobody: whose fault a line is shows only where all logs of a
-// job are read together (collwatch diagnose).
+// training processes becomes fingerprints, events and jobs. It accuses nobody: whose fault a line
+// is shows only where all logs of a job are read together (collwatch diagnose).
 #include "daemon/agent/agent.h"
 
 namespace collwatch::agent {

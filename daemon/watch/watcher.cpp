@@ -113,9 +113,9 @@ void Watcher::plan_processes(std::int64_t interval_ms) {
   processes_ms_ = interval_ms;
   if (processes_ != nullptr) unseat(std::exchange(processes_, nullptr));
   if (interval_ms <= 0) return tell(wire::WatchedJobs{});
-  auto source = std::make_unique<ProcessSource>(
-      processes::real_surroundings(), Millis(interval_ms),
-      [this](const wire::FromWatcher& message) { tell(message); });
+  auto source =
+      std::make_unique<ProcessSource>(processes::real_surroundings(), Millis(interval_ms),
+                                      [this](const wire::FromWatcher& message) { tell(message); });
   processes_ = source.get();
   seat(std::move(source));
 }

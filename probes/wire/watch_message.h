@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The conversation between collwatchd and collwatch-watch, its watcher of logs, kernel and processes,
-// over fd 3: one JSON object a packet, as in message.h, described in docs/watch.md. The daemon says
-// what to watch and from where; the watcher tells findings, how far it has read, and once a second
-// that it lives. Plain structs and the codec; pure, fuzzed, never throws.
+// The conversation between collwatchd and collwatch-watch, its watcher of logs, kernel and
+// processes, over fd 3: one JSON object a packet, as in message.h, described in docs/watch.md. The
+// daemon says what to watch and from where; the watcher tells findings, how far it has read, and
+// once a second that it lives. Plain structs and the codec; pure, fuzzed, never throws.
 #pragma once
 
 #include <cstdint>

@@ -122,12 +122,12 @@ TEST_CASE("nothing to watch, nobody started; the kernel's log that may not be re
 
 TEST_CASE("training jobs arrive, and are forgotten with the watcher that told them") {
   auto loop = EventLoop::create().value();
-  Linked linked(*loop,
-                "hear; " + kHello + "; hear; " +
-                    R"(say '{"type":"watched_jobs","jobs":[{"job":"slurm:1","ranks":[1],"missing":[],)"
-                    R"("processes":1,"world_size":2,"backend":"gloo","torch":"","nccl":"",)"
-                    R"("stalled":false}]}'; )" +
-                    kBeat + "; sleep 0.3; exit 3");
+  Linked linked(
+      *loop, "hear; " + kHello + "; hear; " +
+                 R"(say '{"type":"watched_jobs","jobs":[{"job":"slurm:1","ranks":[1],"missing":[],)"
+                 R"("processes":1,"world_size":2,"backend":"gloo","torch":"","nccl":"",)"
+                 R"("stalled":false}]}'; )" +
+                 kBeat + "; sleep 0.3; exit 3");
   config::Config::Watch wanted = Linked::wanted("", false);
   wanted.processes = 4000ms;
   linked.link->watch(wanted);
