@@ -50,7 +50,12 @@ base::Clock::duration ProcessSource::look(base::TimePoint now) {
 
 void ProcessSource::scan(base::TimePoint now) {
   auto report = processes::scan(here_, previous_ ? &*previous_ : nullptr, now);
-  exits_.follow(report.processes);
+  // Without a training library it may be any program that was handed a rank's variables.
+  std::vector<processes::Process> trainers;
+  for (const processes::Process& process : report.processes) {
+    if (!process.libraries.empty()) trainers.push_back(process);
+  }
+  exits_.follow(trainers);
   wire::WatchedJobs jobs;
   for (const processes::Job& job : report.jobs) {
     if (jobs.jobs.size() < kMostJobs) jobs.jobs.push_back(as_packet(job));
@@ -70,7 +75,7 @@ void ProcessSource::tell(const processes::Finding& finding) {
   wire::Finding out;
   out.fingerprint = finding.id;
   out.source = model::Source::process;
-  out.role = "initiating";
+  out.role = finding.rank ? "initiating" : "context";
   out.rank = finding.rank.value_or(-1);
   out.job = finding.job;
   out.text = finding.text;

@@ -2,6 +2,13 @@
 //
 // The watcher's source of training processes: what it tells of a fake /proc, and when it looks
 // again.
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <iostream>
+
 #include "daemon/watch/process_source.h"
 #include "tests/support/catch.h"
 #include "tests/unit/processes/fake_proc.h"
@@ -49,6 +56,61 @@ TEST_CASE("jobs are told at once and after each interval, not in between") {
   source.look(kStart + 15s);
   REQUIRE(told.jobs.size() == 2);
   CHECK(told.jobs[1].jobs[0].stalled);
+  CHECK(told.findings.empty());
+}
+
+TEST_CASE("a rank that is killed is told at once, and its job is looked at again a second later") {
+  const pid_t child = fork();
+  if (child == 0) {
+    pause();
+    _exit(0);
+  }
+  REQUIRE(child > 0);
+  FakeProc proc;
+  proc.put(torch_rank(child, 1, 2));  // a real process, dressed up
+  Told told;
+  watch::ProcessSource source(proc.surroundings(), 15s, told.sink());
+  source.look(kStart);
+  REQUIRE(source.descriptors().size() == 1);
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  pollfd ready{source.descriptors()[0], POLLIN, 0};
+  if (poll(&ready, 1, 10'000) != 1) {
+    std::cout << "SKIPPED: the kernel has no pidfds\n";
+    return;
+  }
+  CHECK(source.look(kStart + 3s) == 1s);
+  if (told.findings.empty()) {
+    std::cout << "SKIPPED: this kernel does not tell how a process ended (6.15 does)\n";
+    return;
+  }
+  REQUIRE(told.findings.size() == 1);
+  CHECK(told.findings[0].fingerprint == model::Fingerprint::worker_exit);
+  CHECK(told.findings[0].rank == 1);
+  CHECK(told.findings[0].role == "initiating");
+  proc.remove(child);
+  source.look(kStart + 4s);
+  REQUIRE(told.jobs.size() == 2);
+  CHECK(told.jobs[1].jobs.empty());
+}
+
+TEST_CASE("the end of a program without a training library is nobody's business") {
+  const pid_t child = fork();
+  if (child == 0) {
+    pause();
+    _exit(0);
+  }
+  REQUIRE(child > 0);
+  FakeProc proc;
+  auto program = torch_rank(child, 1, 2);
+  program.maps = {};
+  proc.put(program);
+  Told told;
+  watch::ProcessSource source(proc.surroundings(), 15s, told.sink());
+  source.look(kStart);
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  source.look(kStart + 3s);
   CHECK(told.findings.empty());
 }
 
