@@ -12,15 +12,17 @@
 namespace collwatch::match {
 
 /// What one expression may need: its program, and of its automaton what is kept at a time. Past
-/// that RE2 forgets states and stays linear.
+/// that RE2 forgets states and stays linear, but slower: what is built in shall never feel it.
 inline constexpr std::int64_t kLeastMemory = std::int64_t{1} << 16;
 inline constexpr std::int64_t kMostMemory = std::int64_t{1} << 20;
-/// What all of them together may need, as long as each has the least.
-inline constexpr std::int64_t kMemoryInAll = std::int64_t{128} << 20;
+/// With more expressions than this, most of them somebody's own, they share kMemoryOfMany.
+inline constexpr std::size_t kFew = 640;
+inline constexpr std::int64_t kMemoryOfMany = std::int64_t{128} << 20;
 
 inline std::int64_t memory_for_each_of(std::size_t expressions) {
-  const auto count = static_cast<std::int64_t>(std::max<std::size_t>(expressions, 1));
-  return std::clamp(kMemoryInAll / count, kLeastMemory, kMostMemory);
+  if (expressions <= kFew) return kMostMemory;
+  return std::clamp(kMemoryOfMany / static_cast<std::int64_t>(expressions), kLeastMemory,
+                    kMostMemory);
 }
 
 inline RE2::Options re2_options(std::int64_t memory) {

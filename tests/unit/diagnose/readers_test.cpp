@@ -111,6 +111,48 @@ TEST_CASE("archives, whole and cut off, give the verdict of the plain log") {
   CHECK(essence(diagnose_paths({folder.write("rank1.log.gz", cut)})) == kRank1Failed);
 }
 
+TEST_CASE("far down in a large file, line numbers, tracebacks and last words are right") {
+  std::string text;
+  long lines = 0;
+  const auto ordinary_lines = [&](std::size_t bytes) {
+    for (const std::size_t end = text.size() + bytes; text.size() < end; ++lines) {
+      text += "[rank 1/3 pid 17] step " + std::to_string(lines) + " loss 2.0";
+      text += lines % 97 == 0 ? "\r 5%|#\r 6%|#\r\n" : "\n";  // a bar now and then
+    }
+  };
+  ordinary_lines(9 << 20);
+  text += "[rank1]: Traceback (most recent call last):\n";
+  for (int i = 0; i < 40; ++i)
+    text += "[rank1]:   File \"train.py\", line " + std::to_string(i) + ", in f\n";
+  text += "[rank1]: ValueError: no\n";
+  const long error = lines + 42;
+  lines += 42;
+  text += "the launcher says goodbye\n";
+  ++lines;
+  const auto diagnosis = engine().run_text(text, "job.log");
+  REQUIRE(diagnosis);
+  CHECK(essence(*diagnosis) == kRank1Failed);
+  REQUIRE_FALSE(diagnosis->findings.empty());
+  CHECK(diagnosis->findings[0].line == error);
+  CHECK(diagnosis->findings[0].fields.at("code") == "train.py:39");
+  // A rank that only went silent: its last line is the file's.
+  std::string silent;
+  std::swap(text, silent);
+  lines = 0;
+  ordinary_lines(9 << 20);
+  std::vector<Input> inputs(2);
+  inputs[0].source.name = "rank0.log";
+  inputs[0].source.hint.rank = 0;
+  inputs[0].bytes = logs::bytes_of(lost(0));
+  inputs[1].source.name = "rank1.log";
+  inputs[1].source.hint.rank = 1;
+  inputs[1].bytes = logs::bytes_of(text);
+  const auto of_two = engine().run_inputs(std::move(inputs));
+  REQUIRE(of_two);
+  REQUIRE(of_two->ranks.size() >= 2);
+  CHECK(of_two->ranks[1].last_line == lines);
+}
+
 TEST_CASE("binary files and empty ones are passed over") {
   const TemporaryFolder folder;
   folder.write("rank1.log", failed(1));
