@@ -171,6 +171,7 @@ struct Snapshot {
 
   std::int64_t round_number = 0;
   double round_age_seconds = 0;
+  std::int64_t clean_rounds = 0;  ///< on end, in which no edge failed and nobody was suspected
   int local_health = 0;  ///< 0 (well) to 8
   double scheduling_delay_seconds = 0;
   double edges_unobserved_ratio = 0;

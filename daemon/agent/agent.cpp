@@ -236,9 +236,24 @@ void Agent::tick() {
   count_probes();
   warn(now);
   evaluate();
+  count_clean();
   check_member_file();
   if (options_.turned) options_.turned(rounds_done_);
   schedule_tick();
+}
+
+/// Rounds on end in which all was well, as far as this node can see.
+void Agent::count_clean() {
+  int seen = 0;
+  bool clean = verdicts_.empty();
+  for (const auto& [name, link] : links_) {
+    if (link->left() || !link->joined()) continue;
+    const EdgeHistory& history = link->history();
+    const bool fresh = history.latest() && round_ - history.last_round() <= 3;
+    clean = clean && fresh && !history.failing();
+    ++seen;
+  }
+  clean_rounds_ = clean && seen > 0 ? clean_rounds_ + 1 : 0;
 }
 
 void Agent::half_tick() {

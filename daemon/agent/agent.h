@@ -82,6 +82,7 @@ class Agent {
   void on_worker_down(model::Reason reason, const std::string& why);
   void check_member_file();
   void count_probes();
+  void count_clean();
   void warn(base::TimePoint now);
 
   // agent_watch.cpp
@@ -184,6 +185,7 @@ class Agent {
   std::unique_ptr<GroupLink> group_;
 
   std::int64_t round_ = 0;
+  std::int64_t clean_rounds_ = 0;
   base::TimePoint round_began_{};
   base::EventLoop::TimerId tick_timer_ = 0;
   base::EventLoop::TimerId half_timer_ = 0;

@@ -37,6 +37,7 @@ void Agent::publish() {
   }
   shown.round_number = round_;
   shown.round_age_seconds = seconds(now - round_began_);
+  shown.clean_rounds = clean_rounds_;
   shown.local_health = health_.score();
   shown.scheduling_delay_seconds = seconds(shown_lateness_);
   shown.clock_skew_seconds = wall_skew_seconds(config_.node).value_or(0);

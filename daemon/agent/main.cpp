@@ -18,6 +18,7 @@
 #include "daemon/base/event_loop.h"
 #include "daemon/config/load.h"
 #include "daemon/config/options.h"
+#include "daemon/posted_logs/runner.h"
 #include "exporters/http/server.h"
 #include "exporters/systemd/notify.h"
 
@@ -67,6 +68,21 @@ model::Result<std::unique_ptr<agent::Agent>> make_agent(base::EventLoop& loop,
   return agent::Agent::create(loop, config, options);
 }
 
+/// Reads both only; they must outlive it.
+model::Result<std::unique_ptr<exporters::HttpServer>> make_http(const config::Config& config,
+                                                                agent::Agent& agent,
+                                                                posted_logs::Runner& diagnoses) {
+  exporters::HttpServer::Callbacks callbacks;
+  callbacks.snapshot = [&agent] { return agent.snapshot(); };
+  callbacks.seconds_since_turn = [&agent] { return agent.seconds_since_turn(); };
+  callbacks.diagnose.run = [&diagnoses](int log, posted_logs::Runner::Answer answer) {
+    diagnoses.run(log, std::move(answer));
+  };
+  if (config.http.diagnose == "off") callbacks.diagnose.refusal = "http.diagnose is off";
+  return exporters::HttpServer::create(config.listen.host, config.listen.port,
+                                       std::move(callbacks));
+}
+
 /// Everything between a good configuration and the end of the process.
 int run(config::Config config, const config::Sources& sources) {
   const auto signals = take_signals();
@@ -80,10 +96,10 @@ int run(config::Config config, const config::Sources& sources) {
   if (!made) return fail(1, made.error().text);
   const std::unique_ptr<agent::Agent> agent = std::move(*made);
 
-  exporters::HttpServer::Callbacks callbacks;
-  callbacks.snapshot = [&] { return agent->snapshot(); };
-  callbacks.seconds_since_turn = [&] { return agent->seconds_since_turn(); };
-  auto http = exporters::HttpServer::create(config.listen.host, config.listen.port, callbacks);
+  posted_logs::Runner::Options reader;
+  reader.executable = beside_us("collwatch");
+  posted_logs::Runner diagnoses(reader);
+  auto http = make_http(config, *agent, diagnoses);
   if (!http) return fail(1, http.error().text);
 
   const auto reload = [&] {

@@ -80,6 +80,13 @@ model::Result<void> Catalogue::merge_file(const std::string& path) {
 model::Result<void> Catalogue::merge(const std::string& yaml, const std::string& name) {
   auto changes = read_changes(yaml, name);
   if (!changes) return model::fail(changes.error());
+  std::size_t count = patterns().size();
+  for (const Change& change : *changes) count += change.entry.patterns.size();
+  if (count > kMostPatterns) {
+    return model::fail(model::ErrorCode::limit, name + ": " + std::to_string(count) +
+                                                    " patterns with those that are known, " +
+                                                    "at most " + std::to_string(kMostPatterns));
+  }
   for (Change& change : *changes) {
     Entry& target = entries_[static_cast<std::size_t>(change.entry.id)];
     apply(entries_, target, std::move(change));

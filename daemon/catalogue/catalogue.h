@@ -50,6 +50,9 @@ inline bool before(const Pattern& a, std::size_t index_of_a, const Pattern& b,
   return index_of_a < index_of_b;
 }
 
+/// In the whole catalogue: what they need together stays bounded, whatever a user's file holds.
+inline constexpr std::size_t kMostPatterns = 2000;
+
 struct Cause {
   std::string cause;
   std::string evidence;  ///< what tells this cause from the others

@@ -7,16 +7,14 @@
 #include <algorithm>
 #include <utility>
 
-#include "daemon/catalogue/regex.h"
 #include "daemon/config/suggest.h"
 #include "daemon/config/yaml.h"
+#include "daemon/match/expression.h"
 
 namespace collwatch::catalogue {
 namespace {
 
 using config::Tree;
-
-constexpr std::size_t kMostPatterns = 2000;
 
 struct TextKey {
   const char* name;
@@ -223,7 +221,7 @@ class Reader {
       complain(line, key + ".match", "missing");
       return;
     }
-    const auto regex = Regex::compile(pattern.match);
+    const auto regex = match::Expression::compile(pattern.match);
     if (!regex) {
       complain(line, key + ".match", regex.error().text);
       return;

@@ -33,6 +33,8 @@ struct DiagnoseOptions {
   std::vector<std::string> inputs;  ///< files, folders, "-"; none is standard input
   DiagnoseFormat format = DiagnoseFormat::text;
   bool redact = false;
+  std::vector<std::string> fingerprints{};  ///< files of the user's own, over the built-in ones
+  std::string agent;                        ///< whose probes to ask, too; none if empty
 };
 int run_diagnose(const DiagnoseOptions& options);
 
@@ -40,6 +42,7 @@ struct ExplainOptions {
   std::vector<std::string> words;  ///< an id or a text; "-" is standard input, none is the table
   std::string layer;               ///< side by side instead
   bool markdown = false;
+  std::vector<std::string> fingerprints{};  ///< as for diagnose
 };
 int run_explain(const ExplainOptions& options);
 

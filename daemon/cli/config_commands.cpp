@@ -6,6 +6,7 @@
 #include <iostream>
 
 #include "daemon/catalogue/catalogue.h"
+#include "daemon/cli/catalogue_files.h"
 #include "daemon/cli/commands.h"
 #include "daemon/config/key_flags.h"
 #include "daemon/config/load.h"
@@ -46,21 +47,20 @@ bool is_fingerprints_file(const std::string& file) {
 }
 
 int check_fingerprints(const std::string& file) {
-  auto catalogue = catalogue::Catalogue::built_in();
-  model::Result<void> merged;
-  std::size_t before = 0;
-  if (catalogue) {
-    before = catalogue->patterns().size();
-    merged = catalogue->merge_file(file);
-  } else {
-    merged = model::fail(catalogue.error());
-  }
-  if (!merged) {
-    std::cerr << merged.error().text << "\n";
+  const auto built_in = catalogue_with({});
+  const auto merged = catalogue_with({file});
+  const auto slow = merged ? slow_patterns(*merged)
+                           : model::Result<std::vector<std::string>>(model::fail(merged.error()));
+  if (!built_in || !slow) {
+    std::cerr << (built_in ? slow.error().text : built_in.error().text) << "\n";
     return kUsageError;
   }
-  std::cout << file << ": ok: fingerprints, " << catalogue->patterns().size() - before
-            << " new patterns\n";
+  for (const std::string& id : *slow) {
+    std::cerr << "warning: " << file << ": pattern '" << id
+              << "' holds no word of five letters to search for: it is tried on every line\n";
+  }
+  std::cout << file << ": ok: fingerprints, "
+            << merged->patterns().size() - built_in->patterns().size() << " new patterns\n";
   return 0;
 }
 

@@ -7,7 +7,9 @@
 #include <cstdlib>
 #include <iostream>
 
+#include "daemon/cli/catalogue_files.h"
 #include "daemon/cli/commands.h"
+#include "daemon/cli/probes_word.h"
 #include "daemon/cli/terminal.h"
 #include "daemon/diagnose/diagnose.h"
 #include "daemon/diagnose/print.h"
@@ -48,6 +50,22 @@ class ProgressLine {
   long last_ = 0;
 };
 
+void print(const diagnose::Diagnosis& diagnosis, const diagnose::Engine& engine,
+           DiagnoseFormat format) {
+  switch (format) {
+    case DiagnoseFormat::json:
+      std::cout << diagnose::to_json(diagnosis) << "\n";
+      break;
+    case DiagnoseFormat::markdown:
+      std::cout << diagnose::to_markdown(diagnosis, engine.catalogue());
+      break;
+    case DiagnoseFormat::text:
+      std::cout << diagnose::to_text(diagnosis, engine.catalogue(),
+                                     colour_of_stdout() == Colour::yes);
+      break;
+  }
+}
+
 }  // namespace
 
 int run_diagnose(const DiagnoseOptions& options) {
@@ -59,7 +77,7 @@ int run_diagnose(const DiagnoseOptions& options) {
   auto sources = logs::find_sources(inputs);
   if (!sources) return complain(sources.error().text);
   if (sources->empty()) return complain("there is no log in what was given");
-  auto catalogue = catalogue::Catalogue::built_in();
+  auto catalogue = catalogue_with(options.fingerprints);
   if (!catalogue) return complain(catalogue.error().text);
   const auto engine = diagnose::Engine::build(std::move(*catalogue));
   if (!engine) return complain(engine.error().text);
@@ -69,19 +87,9 @@ int run_diagnose(const DiagnoseOptions& options) {
     return true;
   });
   if (!diagnosis) return complain(diagnosis.error().text);
+  if (!options.agent.empty()) diagnose::join(*diagnosis, ask_for_word(options.agent));
   if (options.redact) diagnose::redact(*diagnosis);
-  switch (options.format) {
-    case DiagnoseFormat::json:
-      std::cout << diagnose::to_json(*diagnosis) << "\n";
-      break;
-    case DiagnoseFormat::markdown:
-      std::cout << diagnose::to_markdown(*diagnosis, engine->catalogue());
-      break;
-    case DiagnoseFormat::text:
-      std::cout << diagnose::to_text(*diagnosis, engine->catalogue(),
-                                     colour_of_stdout() == Colour::yes);
-      break;
-  }
+  print(*diagnosis, *engine, options.format);
   return diagnosis->verdict.fingerprint == model::Fingerprint::none ? kNothingFound : kDiagnosed;
 }
 

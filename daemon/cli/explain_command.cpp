@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "daemon/catalogue/catalogue.h"
+#include "daemon/cli/catalogue_files.h"
 #include "daemon/cli/commands.h"
 #include "daemon/cli/terminal.h"
 #include "daemon/config/suggest.h"
@@ -52,7 +53,7 @@ int explain_text(const catalogue::Catalogue& catalogue, const ExplainOptions& op
   // "nccl" alone is no failure; a layer of them is the answer.
   const std::vector<std::string> layers = explain::layers(catalogue);
   if (std::find(layers.begin(), layers.end(), text) != layers.end()) {
-    return explain_layer(catalogue, {{}, text, options.markdown}, colour);
+    return explain_layer(catalogue, {{}, text, options.markdown, {}}, colour);
   }
   const auto found = explain::find(catalogue, text);
   if (!found) {
@@ -78,10 +79,10 @@ int explain_text(const catalogue::Catalogue& catalogue, const ExplainOptions& op
 }  // namespace
 
 int run_explain(const ExplainOptions& options) {
-  const auto catalogue = catalogue::Catalogue::built_in();
+  const auto catalogue = catalogue_with(options.fingerprints);
   if (!catalogue) {
     std::cerr << "collwatch: " << catalogue.error().text << "\n";
-    return 1;
+    return kUsageError;
   }
   const bool colour = colour_of_stdout() == Colour::yes;
   if (!options.layer.empty()) return explain_layer(*catalogue, options, colour);

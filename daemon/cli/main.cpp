@@ -34,7 +34,6 @@ struct Arguments {
   cli::InitOptions init;
   demo::Options demo;
   cli::DiagnoseOptions diagnose;
-  std::string diagnose_agent;
   cli::ExplainOptions explain;
   cli::InspectOptions inspect;
 };
@@ -104,6 +103,14 @@ void add_demo_command(CLI::App& app, Arguments& arguments) {
       ->capture_default_str();
 }
 
+void add_fingerprints_option(CLI::App* command, std::vector<std::string>& files) {
+  command
+      ->add_option("--fingerprints", files,
+                   "A file of your own fingerprints, over the built-in ones; may be repeated")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
+}
+
 void add_diagnose_command(CLI::App& app, Arguments& arguments) {
   CLI::App* diagnose = app.add_subcommand(
       "diagnose",
@@ -121,7 +128,9 @@ void add_diagnose_command(CLI::App& app, Arguments& arguments) {
   diagnose->add_option("--format", arguments.diagnose.format, "text, json or markdown")
       ->transform(CLI::CheckedTransformer(formats))
       ->default_str("text");
-  diagnose->add_option("--agent", arguments.diagnose_agent, "Not in this version");
+  diagnose->add_option("--agent", arguments.diagnose.agent,
+                       "Also ask this agent's probes whether the network is at fault");
+  add_fingerprints_option(diagnose, arguments.diagnose.fingerprints);
   diagnose->add_flag("--redact", arguments.diagnose.redact,
                      "Stand-ins for hosts, users, folders and addresses");
 }
@@ -136,6 +145,7 @@ void add_explain_command(CLI::App& app, Arguments& arguments) {
       ->type_name("ID|TEXT|-");
   explain->add_option("--layer", arguments.explain.layer,
                       "All errors of a layer side by side: nccl, gloo, store, ...");
+  add_fingerprints_option(explain, arguments.explain.fingerprints);
   static const std::map<std::string, bool> formats = {{"text", false}, {"markdown", true}};
   explain->add_option("--format", arguments.explain.markdown, "text or markdown")
       ->transform(CLI::CheckedTransformer(formats))
@@ -185,12 +195,7 @@ int dispatch(CLI::App& app, Arguments& arguments) {
         {arguments.url, arguments.npd ? cli::CheckStyle::npd : cli::CheckStyle::nagios});
   }
   if (given("demo")) return run_demo(arguments);
-  if (given("diagnose")) {
-    if (!arguments.diagnose_agent.empty()) {
-      return usage_error("diagnose --agent: not in this version", cli::kUsageError);
-    }
-    return cli::run_diagnose(arguments.diagnose);
-  }
+  if (given("diagnose")) return cli::run_diagnose(arguments.diagnose);
   if (given("explain")) return cli::run_explain(arguments.explain);
   if (given("inspect")) return cli::run_inspect(arguments.inspect);
   CLI::App* config = app.get_subcommand("config");

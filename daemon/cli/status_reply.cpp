@@ -91,7 +91,8 @@ StatusReply::Verdict verdict(const Json& json) {
           text(json, "view"),
           texts(json, "observers"),
           texts(json, "ambiguous_with"),
-          parse_time(text(json, "since"))};
+          parse_time(text(json, "since")),
+          text(json, "since")};
 }
 
 StatusReply read(const Json& root) {
@@ -102,6 +103,7 @@ StatusReply read(const Json& root) {
   const Json round = root.value("round", Json::object());
   reply.round_number = field<std::int64_t>(round, "number").value_or(0);
   reply.round_age_seconds = field<double>(round, "age_seconds").value_or(0);
+  reply.clean_rounds = field<std::int64_t>(round, "clean");
   reply.local_health = field<int>(root, "local_health").value_or(0);
   reply.workers = list(root, "workers", worker);
   reply.edges = list(root, "edges", edge);
@@ -117,25 +119,51 @@ StatusReply read(const Json& root) {
   return reply;
 }
 
+/// The document, if it is one that this program understands; `what` for messages.
+Json document(const std::string& json, const std::string& what, model::Error& problem) {
+  Json root = Json::parse(json, nullptr, false);
+  const auto schema = root.is_object() ? field<int>(root, "schema") : std::nullopt;
+  if (!schema || !root.contains("node")) {
+    problem = {model::ErrorCode::protocol, "the reply is not a collwatch agent's " + what, 0};
+  } else if (*schema != 1) {
+    problem = {model::ErrorCode::protocol,
+               "the agent speaks schema " + std::to_string(*schema) +
+                   ", this collwatch only 1: use the agent's version",
+               0};
+  }
+  return root;
+}
+
+template <typename T, typename Read>
+model::Result<T> parsed(const std::string& json, const std::string& what, Read&& read_root) {
+  try {
+    model::Error problem;
+    const Json root = document(json, what, problem);
+    if (!problem.text.empty()) return model::fail(problem);
+    return read_root(root);
+  } catch (const std::exception& exception) {
+    return model::fail(model::ErrorCode::protocol,
+                       "the " + what + " cannot be read: " + exception.what());
+  }
+}
+
 }  // namespace
 
 model::Result<StatusReply> parse_status(const std::string& json) {
-  try {
-    const Json root = Json::parse(json, nullptr, false);
-    const auto schema = root.is_object() ? field<int>(root, "schema") : std::nullopt;
-    if (!schema || !root.contains("node")) {
-      return model::fail(model::ErrorCode::protocol, "the reply is not a collwatch agent's status");
+  return parsed<StatusReply>(json, "status", read);
+}
+
+model::Result<std::vector<VerdictEvent>> parse_verdict_events(const std::string& json) {
+  using Events = std::vector<VerdictEvent>;
+  return parsed<Events>(json, "events", [](const Json& root) {
+    Events events;
+    const auto all = root.find("events");
+    if (all == root.end()) return events;
+    for (const Json& each : *all) {
+      if (text(each, "type") == "verdict") events.push_back({verdict(each), text(each, "time")});
     }
-    if (*schema != 1) {
-      return model::fail(model::ErrorCode::protocol,
-                         "the agent speaks schema " + std::to_string(*schema) +
-                             ", this collwatch only 1: use the agent's version");
-    }
-    return read(root);
-  } catch (const std::exception& exception) {
-    return model::fail(model::ErrorCode::protocol,
-                       std::string("the status cannot be read: ") + exception.what());
-  }
+    return events;
+  });
 }
 
 std::optional<WallTime> parse_time(const std::string& text) {

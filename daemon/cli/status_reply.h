@@ -45,12 +45,14 @@ struct StatusReply {
     std::string kind, entity, reason, fingerprint, state, confidence, view;
     std::vector<std::string> observers, ambiguous_with;
     std::optional<WallTime> since;
+    std::string since_text;  ///< RFC 3339, as it came
   };
 
   std::string node, version;
   std::vector<Member> members;
   std::int64_t round_number = 0;
   double round_age_seconds = 0;
+  std::optional<std::int64_t> clean_rounds;  ///< on end; older agents do not tell
   int local_health = 0;
   std::vector<Worker> workers;  ///< of this node; older agents do not tell
   std::vector<Edge> edges;
@@ -60,6 +62,14 @@ struct StatusReply {
 };
 
 model::Result<StatusReply> parse_status(const std::string& json);
+
+/// What became of a verdict: its fields and the event's own. `verdict.state` may be "cleared".
+struct VerdictEvent {
+  StatusReply::Verdict verdict;
+  std::string time_text;
+};
+/// The verdict events of /api/v1/events, oldest first.
+model::Result<std::vector<VerdictEvent>> parse_verdict_events(const std::string& json);
 
 /// "2026-01-02T03:04:05.678Z", nothing if it is not one.
 std::optional<WallTime> parse_time(const std::string& text);

@@ -36,8 +36,8 @@ void add_node(Table& t) {
   t.push_back(choice_key(
       "http.diagnose", [](C& c) -> std::string& { return c.http.diagnose; },
       {{"auto", "off"}, {"on"}},
-      "Whether POST /api/v1/diagnose is answered; auto: only on loopback, once "
-      "this build can."));
+      "Whether POST /api/v1/diagnose is answered; auto: to clients on loopback, "
+      "until others can be told apart by http.auth_file."));
   t.push_back(text_key(
       "network.interface", [](C& c) -> std::string& { return c.network.interface; }, "name",
       "The interface that probes leave by; auto: the route decides."));

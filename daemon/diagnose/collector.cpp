@@ -7,13 +7,15 @@
 #include <cstring>
 #include <utility>
 
+#include "daemon/match/newlines.h"
+
 namespace collwatch::diagnose {
 namespace {
 
 constexpr long kLookAtAll = 4L << 20;        ///< bytes of a file of which every line is looked at
 constexpr std::size_t kBlockTail = 1024;     ///< bytes at the end of each block, likewise
 constexpr std::size_t kFileTail = 262144;    ///< bytes at the end of the last block, likewise
-constexpr long kSample = 256;                ///< of the rest, one line in so many
+constexpr long kSampleBytes = 32768;         ///< of the rest, one line in so many bytes
 constexpr std::size_t kLongestLine = 16384;  ///< what is longer is looked at up to here
 constexpr std::size_t kMostWriters = 4096;
 constexpr std::size_t kMostOpenings = 64;
@@ -54,6 +56,30 @@ Collector::Collector(const Patterns& patterns, int file, logs::Source source)
   facts_.source = std::move(source);
 }
 
+/// Where the next line begins that is looked at: the lines before it are only counted.
+std::size_t Collector::skip(const logs::Block& block, std::size_t start, std::size_t next_found,
+                            long& number) {
+  const std::string_view text = block.text;
+  const long here = facts_.bytes + static_cast<long>(start);
+  if (here < kLookAtAll || number <= look_until_ || !patterns_.matcher().unfiltered().empty())
+    return start;
+  const std::size_t tail = block.is_last ? kFileTail : kBlockTail;
+  std::size_t stop = text.size() > tail ? text.size() - tail : 0;
+  if (next_found < found_.size()) stop = std::min(stop, found_[next_found].at);
+  const long to_sample = next_sample_ - facts_.bytes;
+  if (to_sample < static_cast<long>(stop)) stop = static_cast<std::size_t>(std::max(to_sample, 0L));
+  if (stop > start) {
+    const std::size_t line = text.rfind('\n', stop - 1) + 1;  // npos + 1 is 0
+    if (line > start) {
+      number += static_cast<long>(match::newlines_in(text.substr(start, line - start)));
+      start = line;
+    }
+  }
+  next_sample_ =
+      (facts_.bytes + static_cast<long>(start)) / kSampleBytes * kSampleBytes + kSampleBytes;
+  return start;
+}
+
 void Collector::add(const logs::Block& block) {
   Candidates& found = found_;
   found.clear();
@@ -61,8 +87,8 @@ void Collector::add(const logs::Block& block) {
   std::size_t next = 0;
   long number = next_line_;
   const std::string_view text = block.text;
-  const std::size_t tail = block.is_last ? kFileTail : kBlockTail;
   for (std::size_t start = 0; start < text.size();) {
+    start = skip(block, start, next, number);
     const void* const newline = std::memchr(text.data() + start, '\n', text.size() - start);
     const std::size_t end =
         newline == nullptr
@@ -70,10 +96,7 @@ void Collector::add(const logs::Block& block) {
             : static_cast<std::size_t>(static_cast<const char*>(newline) - text.data());
     std::size_t upto = next;
     while (upto < found.size() && found[upto].at < end) ++upto;
-    const bool look = upto != next || facts_.bytes + static_cast<long>(start) < kLookAtAll ||
-                      number <= look_until_ || text.size() - start < tail ||
-                      number % kSample == 0 || !patterns_.matcher().unfiltered().empty();
-    if (look) physical_line(text.substr(start, end - start), number, found, next, upto, start);
+    physical_line(text.substr(start, end - start), number, found, next, upto, start);
     next = upto;
     start = end + 1;
     if (newline != nullptr) ++number;

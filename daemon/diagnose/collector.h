@@ -53,6 +53,8 @@ class Collector {
   static constexpr long kLookOn = 500;   ///< lines after one of a traceback that are all looked at
   static constexpr int kNoPattern = -1;  ///< fields alone, or an exception that no pattern knows
 
+  std::size_t skip(const logs::Block& block, std::size_t start, std::size_t next_found,
+                   long& number);
   void physical_line(std::string_view line, long number, const Candidates& found, std::size_t from,
                      std::size_t to, std::size_t offset);
   void line(std::string_view text, long number, const std::vector<int>& expressions);
@@ -86,6 +88,7 @@ class Collector {
   Exit report_;         ///< elastic's table is read row by row
   std::optional<int> spawned_;
   long next_line_ = 1;            ///< number of the line that the next block begins in
+  long next_sample_ = 0;          ///< byte of the file whose line is looked at in any case
   long look_until_ = 0;           ///< a traceback is open: lines up to here matter
   Candidates found_;              ///< of one block
   std::vector<int> expressions_;  ///< of one line

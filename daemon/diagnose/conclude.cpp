@@ -152,6 +152,22 @@ std::map<std::string, std::string> values_of(const Judgement& judgement,
   return values;
 }
 
+/// The culprit's own log is the next thing to look at, where it is not among these and the evidence
+/// is another rank's word.
+void ask_for_culprits_log(const Job& job, Judgement& judgement) {
+  const bool is_of_host = judgement.fingerprint == Fingerprint::host_oom_kill ||
+                          judgement.fingerprint == Fingerprint::gpu_hardware_xid ||
+                          judgement.fingerprint == Fingerprint::job_cancelled;
+  if (!judgement.rank || is_of_host) return;
+  const auto it = job.ranks.find(*judgement.rank);
+  if (it != job.ranks.end() && it->second.has_log) return;
+  const std::string whose = "rank " + std::to_string(*judgement.rank) + "'s own log";
+  const bool is_asked_for =
+      std::any_of(judgement.missing.begin(), judgement.missing.end(),
+                  [&](const std::string& text) { return text.find(whose) != std::string::npos; });
+  if (!is_asked_for) judgement.missing.push_back(whose);
+}
+
 /// What to do first: fetch what is missing, or look where the verdict points.
 std::string next_action(const Judgement& judgement, const Verdict& verdict) {
   if (verdict.initiating && verdict.initiating->file &&
@@ -167,6 +183,20 @@ std::string next_action(const Judgement& judgement, const Verdict& verdict) {
     return "Get " + judgement.missing.front() +
            " and run collwatch diagnose on everything together.";
   return "Read the evidence below, then apply the fix.";
+}
+
+Mentioned mentioned_in(const Job& job) {
+  std::set<std::string> hosts;
+  Mentioned mentioned;
+  for (const FileFacts& file : job.files) {
+    mentioned.files.push_back(file.source.name);
+    hosts.insert(file.source.hint.host);
+    for (const Writer& writer : file.writers) hosts.insert(writer.host);
+    for (const Exit& exit : file.exits) hosts.insert(exit.host);
+  }
+  hosts.erase("");
+  mentioned.hosts.assign(hosts.begin(), hosts.end());
+  return mentioned;
 }
 
 }  // namespace
@@ -203,7 +233,9 @@ Diagnosis conclude(const Job& job, const catalogue::Catalogue& catalogue) {
     ++diagnosis.scanned.files;
     diagnosis.scanned.bytes += file.bytes;
   }
-  const std::optional<Judgement> judgement = judge(job);
+  diagnosis.mentioned = mentioned_in(job);
+  std::optional<Judgement> judgement = judge(job);
+  if (judgement) ask_for_culprits_log(job, *judgement);
   diagnosis.findings = findings_of(job, judgement);
   diagnosis.ranks = ends_of(job, judgement.has_value());
   Verdict& verdict = diagnosis.verdict;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "daemon/catalogue/catalogue.h"
+#include "daemon/diagnose/agent_word.h"
 #include "probes/model/vocabulary.h"
 
 namespace collwatch::diagnose {
@@ -61,12 +62,20 @@ struct Scanned {
   double seconds = 0;
 };
 
+/// Printed nowhere: what redaction has to know by name.
+struct Mentioned {
+  std::vector<std::string> files;
+  std::vector<std::string> hosts;
+};
+
 struct Diagnosis {
   Verdict verdict;
   std::vector<Finding> findings;
   std::vector<RankEnd> ranks;
   std::vector<model::Fingerprint> related;
   Scanned scanned;
+  std::optional<AgentWord> agent;  ///< where one was asked
+  Mentioned mentioned;
 };
 
 }  // namespace collwatch::diagnose

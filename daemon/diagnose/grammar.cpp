@@ -52,6 +52,7 @@ const Rule kRules[] = {
      R"(Rank (?P<culprit>\d+) timed out in monitoredBarrier after)"},
     {"barrier-innocent", Mark::fields,
      R"(Rank (?P<innocent>\d+) successfully reached monitoredBarrier)"},
+    {"barrier-ask", Mark::fields, R"(Please check rank (?P<ask>\d+) logs for faulty rank)"},
     {"mismatch-pair", Mark::fields,
      R"(Detected mismatch between collectives on ranks\. Rank (?P<rank_a>\d+) is running (?:inconsistent )?collective: CollectiveFingerPrint\((?P<print_a>.*?)\), but Rank (?P<rank_b>\d+) is running collective: CollectiveFingerPrint\((?P<print_b>.*?)\)(?:\.|$))"},
     {"mismatch", Mark::fields,

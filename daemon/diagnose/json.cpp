@@ -84,6 +84,29 @@ Json finding(const Finding& f) {
   return out;
 }
 
+Json agent(const AgentWord& word) {
+  Json out;
+  out["url"] = word.url;
+  out["node"] = word.answered ? Json(word.node) : Json(nullptr);
+  out["relation"] = relation_name(word.relation);
+  out["text"] = word.text;
+  out["round"] = word.answered ? Json(word.round) : Json(nullptr);
+  out["clean_rounds"] = or_null(word.clean_rounds);
+  out["verdicts"] = Json::array();
+  for (const auto* list : {&word.verdicts, &word.past}) {
+    for (const AgentVerdict& one : *list) {
+      out["verdicts"].push_back({{"kind", one.kind},
+                                 {"entity", one.entity},
+                                 {"reason", one.reason},
+                                 {"fingerprint", one.fingerprint},
+                                 {"state", one.state},
+                                 {"since", one.since},
+                                 {"until", or_null(one.until)}});
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string to_json(const Diagnosis& diagnosis) {
@@ -104,6 +127,7 @@ std::string to_json(const Diagnosis& diagnosis) {
   scanned["files"] = diagnosis.scanned.files;
   scanned["bytes"] = diagnosis.scanned.bytes;
   scanned["seconds"] = diagnosis.scanned.seconds;
+  if (diagnosis.agent) out["agent"] = agent(*diagnosis.agent);
   return out.dump(2, ' ', false, Json::error_handler_t::replace);
 }
 

@@ -52,8 +52,15 @@ Judgement desync(const Job& job, const Event& event, const std::map<int, std::st
   } else {
     judgement.confidence = Confidence::medium;
     judgement.cause = "the ranks do not call the same collective";
+    std::set<int> unheard;
+    for (const auto& [rank, story] : job.ranks) {
+      if (opinions.count(rank) == 0) unheard.insert(rank);
+    }
+    std::set<int> heard;
+    for (const auto& [rank, opinion] : opinions) heard.insert(rank);
     judgement.missing.push_back(
-        "a majority: with these ranks alone it cannot be told which of them is wrong");
+        (unheard.empty() ? "the other ranks' logs" : "the logs of ranks " + in_words(unheard)) +
+        ": without a majority it cannot be told which of ranks " + in_words(heard) + " is wrong");
   }
   return judgement;
 }
@@ -166,7 +173,7 @@ std::optional<Judgement> judge_size_mismatch(const Job& job) {
                             job.where(story.last_ordinary) + "): " + story.last_text);
   } else {
     judgement.missing.push_back("shape and type of the tensor on rank " + std::to_string(own) +
-                                " and rank " + std::to_string(next));
+                                " and rank " + std::to_string(next) + ", from their logs");
     // The healthy rank is the one that aborts more often: any larger sender aborts its neighbour.
     judgement.rank = next;
     judgement.confidence = Confidence::low;

@@ -169,10 +169,15 @@ std::optional<Judgement> judge_host(const Job& job) {
   }
   if (best == nullptr) return std::nullopt;
   Judgement judgement = of_event(job, *best, Confidence::high);
-  judgement.why = {job.where(best->place) + " is the kernel's own word: " + best->text};
+  const bool is_own_word = best->rank.has_value();
+  judgement.why = {
+      job.where(best->place) +
+      (is_own_word ? " is what the driver told the rank: " : " is the kernel's own word: ") +
+      best->text};
   if (rank) {
     judgement.rank = rank;
-    judgement.why.push_back("the process it names is rank " + std::to_string(*rank));
+    if (!is_own_word)
+      judgement.why.push_back("the process it names is rank " + std::to_string(*rank));
   } else if (const auto silent = only_silent_rank(job)) {
     judgement.rank = silent;
     judgement.confidence = Confidence::medium;

@@ -107,9 +107,20 @@ Judgement of_unreachable(const Job& job, const Startup& startup) {
   const std::set<int> silent = job.silent();
   if (startup.unreachable.size() == 1 && (!startup.waiting.empty() || !silent.empty()) &&
       rank != 0) {
-    blame(job, judgement, rank, startup.waiting.empty() ? Confidence::medium : Confidence::high,
-          "rank " + std::to_string(rank) + " cannot reach the store that the others use");
+    const bool is_alone = std::none_of(job.ranks.begin(), job.ranks.end(), [&](const auto& other) {
+      return other.first != rank && other.second.has_log;
+    });
+    blame(job, judgement, rank,
+          is_alone                  ? Confidence::low
+          : startup.waiting.empty() ? Confidence::medium
+                                    : Confidence::high,
+          "rank " + std::to_string(rank) + " cannot reach the store" +
+              (is_alone ? "" : " that the others use"));
     judgement.event = &event;
+    if (is_alone) {
+      judgement.missing.push_back(
+          "rank 0's own log: it serves the store; if the others reached it, the fault is here");
+    }
     if (!startup.waiting.empty()) {
       judgement.why.push_back("rank " + in_words(startup.waiting) +
                               " reached the store and waited there");
@@ -151,8 +162,15 @@ void find_missing(const Job& job, const Startup& startup, Judgement& judgement) 
     const bool waits_itself = startup.waiting.count(rank) != 0;
     if (waits_itself || (candidates.size() > 1 && candidates.count(rank) == 0)) continue;
     if (startup.key_votes.size() > 2) break;
-    blame(job, judgement, rank, Confidence::medium,
+    const auto story = job.ranks.find(rank);
+    const bool is_heard = story != job.ranks.end() && story->second.has_log;
+    blame(job, judgement, rank, is_heard ? Confidence::medium : Confidence::low,
           "rank " + std::to_string(rank) + " has not published its address: " + event->text);
+    // It may wait itself for somebody of whom nothing is known either.
+    if (!is_heard && candidates.size() > 1) {
+      judgement.missing = {"the logs of ranks " + in_words(candidates) + ", first rank " +
+                           std::to_string(rank) + "'s own log"};
+    }
     return;
   }
   judgement.confidence = candidates.empty() ? Confidence::medium : Confidence::low;
@@ -185,9 +203,14 @@ std::optional<Judgement> judge_startup(const Job& job) {
     judgement.cause =
         "a rank published a loopback address, which leads its peers back to themselves";
     const std::set<int> silent = job.silent();
-    if (silent.size() == 1)
+    if (silent.size() == 1) {
       blame(job, judgement, *silent.begin(), Confidence::medium,
             "rank " + in_words(silent) + " published a loopback address");
+    } else {
+      judgement.missing.push_back(
+          (silent.empty() ? "the other ranks' logs" : "the logs of ranks " + in_words(silent)) +
+          std::string(": the one that published it says which address it took"));
+    }
     return judgement;
   }
   if (!startup.initiating.empty()) {

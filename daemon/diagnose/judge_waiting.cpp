@@ -135,6 +135,23 @@ void accuse(const Job& job, Judgement& judgement, int rank, Confidence confidenc
     judgement.missing.push_back("rank " + std::to_string(rank) + "'s own log");
 }
 
+/// Whose log to fetch when one witness is all there is.
+std::string ask_beyond(const Job& job, const Event& event) {
+  for (const Event* other : job.all) {
+    if (const std::string* rank = other->field("ask"))
+      return "rank " + *rank + "'s own log: it names the faulty rank";
+  }
+  std::string text = "the other ranks' logs: whoever did not report a timeout is the cause";
+  const std::string* const direction = event.field("direction");
+  if (direction == nullptr || is_point_to_point(event.op)) return text;
+  // How many ranks there are is not known: the next one may be rank 0.
+  const int step = neighbour(event.op, *direction);
+  const int target = *event.rank + step;
+  if (step != 0 && target >= 0)
+    text += ", first rank " + std::to_string(target) + "'s, which it waits for in the ring";
+  return text;
+}
+
 Judgement waiting_base(const Job& job, const std::set<int>& waiting) {
   const Event& event = *job.ranks.at(*waiting.begin()).first;
   Judgement judgement;
@@ -169,7 +186,9 @@ Judgement of_waiting(const Job& job, const std::set<int>& waiting) {
   if (center && job.ranks.count(*center) != 0) {
     const std::set<int>& by = ring.blamed_by.at(*center);
     const bool both = by.size() > 1;
-    accuse(job, judgement, *center, both ? Confidence::high : Confidence::medium,
+    // One witness against somebody of whom nothing else is known: where to look first, no more.
+    const Confidence alone = job.ranks.at(*center).has_log ? Confidence::medium : Confidence::low;
+    accuse(job, judgement, *center, both ? Confidence::high : alone,
            "in the ring, rank " + in_words(by) + (both ? " both" : "") + " waited for rank " +
                std::to_string(*center));
     judgement.cause =
@@ -189,7 +208,9 @@ Judgement of_waiting(const Job& job, const std::set<int>& waiting) {
     judgement.cause = "rank " + in_words(rest) + " did not take part in the collective in time";
     return judgement;
   }
-  if (rest.empty()) {
+  if (rest.empty() && waiting.size() == 1 && job.world.value_or(2) > 1) {
+    judgement.missing.push_back(ask_beyond(job, *job.ranks.at(*waiting.begin()).first));
+  } else if (rest.empty()) {
     judgement.cause = ring.is_point_to_point
                           ? "ranks wait for each other's messages"
                           : "every rank waited: a dead link, or different collectives";
@@ -225,6 +246,17 @@ std::optional<Judgement> judge_waiting(const Job& job) {
   return std::nullopt;
 }
 
+namespace {
+
+/// Where the rank is that was lost: not always the one that ended first, but where to begin.
+std::string lost_peer(const Event& event) {
+  const std::string* const ip = event.field("peer_ip");
+  if (ip == nullptr || names_loopback(event)) return "";
+  return " (the one that was lost first ran at " + *ip + ")";
+}
+
+}  // namespace
+
 /// Only echoes: the culprit is whoever has none.
 std::optional<Judgement> judge_peers_lost(const Job& job) {
   const Event* first = nullptr;
@@ -250,11 +282,12 @@ std::optional<Judgement> judge_peers_lost(const Job& job) {
     judgement.cause = "rank " + in_words(silent) + " ended, and the others lost it";
   } else if (silent.size() > 1) {
     judgement.missing.push_back("the logs of ranks " + in_words(silent) +
-                                ": one of them ended first");
+                                ": one of them ended first" + lost_peer(*first));
   } else {
     judgement.missing.push_back(
         "the other ranks' logs, and the exit codes of all processes: whoever ended first is the "
-        "cause");
+        "cause" +
+        lost_peer(*first));
   }
   return judgement;
 }

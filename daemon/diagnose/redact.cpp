@@ -1,24 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Stand-ins for what a log says about somebody's machines. Shapes are replaced wherever they occur
-// (addresses, home folders, paths); names of hosts and users where the diagnosis knows them to be
-// such.
+// (addresses, paths); names of hosts and users wherever they stand as a word, once anything in the
+// diagnosis tells that they are such.
 #include <algorithm>
-#include <cctype>
 #include <functional>
+#include <map>
 #include <set>
 
 #include "daemon/diagnose/print.h"
+#include "daemon/diagnose/redact_shapes.h"
 
 namespace collwatch::diagnose {
 namespace {
-
-bool is_word(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
-}
-bool is_hex(char c) {
-  return std::isxdigit(static_cast<unsigned char>(c)) != 0;
-}
 
 /// One stand-in for each thing, numbered in the order of appearance.
 class StandIns {
@@ -27,78 +21,62 @@ class StandIns {
     std::map<std::string, std::string>& known = by_kind_[kind];
     const auto it = known.find(thing);
     if (it != known.end()) return it->second;
-    return known[thing] = kind + "-" + std::to_string(known.size() + 1);
+    const std::string stand_in = kind + "-" + std::to_string(known.size() + 1);
+    return known[thing] = stand_in;
   }
 
  private:
   std::map<std::string, std::map<std::string, std::string>> by_kind_;
 };
 
-/// Length of an IPv4 or IPv6 address at `at`, or 0.
-std::size_t address_at(const std::string& text, std::size_t at) {
-  if (at > 0 && (is_word(text[at - 1]) || text[at - 1] == '.' || text[at - 1] == ':')) return 0;
-  std::size_t end = at;
-  int dots = 0;
-  while (end < text.size() &&
-         (std::isdigit(static_cast<unsigned char>(text[end])) != 0 || text[end] == '.')) {
-    dots += text[end] == '.' ? 1 : 0;
-    ++end;
+/// Longer names first, so that node-1 does not hide node-1.example.org.
+struct LongerFirst {
+  bool operator()(const std::string& a, const std::string& b) const {
+    return a.size() != b.size() ? a.size() > b.size() : a < b;
   }
-  while (end > at && text[end - 1] == '.') {
-    --end;
-    --dots;
-  }
-  if (dots == 3 && (end == text.size() || !is_word(text[end]))) return end - at;
-  end = at;
-  int colons = 0;
-  int digits = 0;
-  while (end < text.size() && (is_hex(text[end]) || text[end] == ':')) {
-    colons += text[end] == ':' ? 1 : 0;
-    digits += text[end] == ':' ? 0 : 1;
-    ++end;
-  }
-  const bool is_clock = colons == 2 && end - at <= 8;
-  const bool is_doubled = text.substr(at, end - at).find("::") != std::string::npos;
-  return (colons >= 7 || (is_doubled && digits >= 1)) && !is_clock ? end - at : 0;
-}
+};
+using Names = std::set<std::string, LongerFirst>;
 
-/// Length of an absolute path with at least two parts, or 0.
-std::size_t path_at(const std::string& text, std::size_t at) {
-  if (text[at] != '/' || (at > 0 && (is_word(text[at - 1]) ||
-                                     std::string("./:-").find(text[at - 1]) != std::string::npos)))
-    return 0;
-  std::size_t end = at;
-  while (end < text.size() &&
-         (is_word(text[end]) || std::string("/.-+@%~").find(text[end]) != std::string::npos))
-    ++end;
-  return std::count(text.begin() + static_cast<long>(at), text.begin() + static_cast<long>(end),
-                    '/') >= 2
-             ? end - at
-             : 0;
+/// Redacting what is redacted changes nothing.
+bool is_stand_in(const std::string& name) {
+  const std::size_t dash = name.find('-');
+  if (dash == std::string::npos || dash + 1 == name.size()) return false;
+  const std::string kind = name.substr(0, dash);
+  return (kind == "host" || kind == "address" || kind == "user" || kind == "folder") &&
+         name.find_first_not_of("0123456789", dash + 1) == std::string::npos;
 }
 
 class Redactor {
  public:
   void know_host(const std::string& host) {
+    if (host == "localhost" || is_stand_in(host) ||
+        (!host.empty() && address_at(host, 0) == host.size()))
+      return;
     // Short words that are also English would be replaced in the middle of sentences.
-    if (host.size() >= 3 && host != "localhost" && address_at(host, 0) == 0) hosts_.insert(host);
+    const bool has_digit = host.find_first_of("0123456789") != std::string::npos;
+    const bool has_letter = std::any_of(host.begin(), host.end(), [](char c) {
+      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    });
+    if (!has_letter || host.size() < (has_digit ? 2U : 3U)) return;
+    hosts_.insert(host);
+    // The same machine by its short name.
+    if (const std::size_t dot = host.find('.'); dot != std::string::npos && dot >= 3)
+      know_host(host.substr(0, dot));
+  }
+
+  void learn(const std::string& text) {
+    for (const std::string& host : hosts_in(text)) know_host(host);
+    for (const std::string& user : users_in(text)) users_.insert(user);
   }
 
   std::string text(const std::string& in) {
     std::string out;
     for (std::size_t i = 0; i < in.size();) {
-      if (const std::size_t address = address_at(in, i)) {
-        out += stand_ins_.of("address", in.substr(i, address));
-        i += address;
-      } else if (const std::size_t path = path_at(in, i)) {
+      if (const std::size_t path = path_at(in, i)) {
         out += file(in.substr(i, path));
         i += path;
-      } else if (const std::size_t host = host_at(in, i)) {
-        out += stand_ins_.of("host", in.substr(i, host));
-        i += host;
-      } else if (const std::size_t user = user_at(in, i)) {
-        out += stand_ins_.of("user", in.substr(i, user));
-        i += user;
+      } else if (const std::size_t length = name_into(in, i, out)) {
+        i += length;
       } else {
         out += in[i++];
       }
@@ -108,7 +86,7 @@ class Redactor {
 
   /// The folder is replaced, the file's own name stays: it says whose log it is.
   std::string file(const std::string& path) {
-    const std::size_t slash = path.rfind('/');
+    const std::size_t slash = path.find_last_of("/\\");
     if (slash == std::string::npos) return plain(path);
     return stand_ins_.of("folder", path.substr(0, slash)) + "/" + plain(path.substr(slash + 1));
   }
@@ -117,44 +95,42 @@ class Redactor {
   std::string plain(const std::string& name) {
     std::string out;
     for (std::size_t i = 0; i < name.size();) {
-      const std::size_t address = address_at(name, i);
-      const std::size_t host = address == 0 ? host_at(name, i) : 0;
-      if (address + host == 0) {
-        out += name[i++];
-        continue;
-      }
-      out += stand_ins_.of(address != 0 ? "address" : "host", name.substr(i, address + host));
-      i += address + host;
+      const std::size_t length = name_into(name, i, out);
+      if (length == 0) out += name[i];
+      i += std::max<std::size_t>(length, 1);
     }
     return out;
   }
 
-  std::size_t host_at(const std::string& in, std::size_t at) const {
-    if (at > 0 && (is_word(in[at - 1]) || in[at - 1] == '-')) return 0;
-    for (auto it = hosts_.rbegin(); it != hosts_.rend();
-         ++it) {  // longer names first among prefixes
-      if (in.compare(at, it->size(), *it) != 0) continue;
-      const std::size_t end = at + it->size();
-      if (end == in.size() || !is_word(in[end])) return it->size();
+  /// The stand-in for an address, host or user at `at`, appended; its length in the text, or 0.
+  std::size_t name_into(const std::string& in, std::size_t at, std::string& out) {
+    std::size_t length = address_at(in, at);
+    const char* kind = "address";
+    if (length == 0) {
+      kind = "host";
+      length = one_of(hosts_, in, at);
     }
-    return 0;
+    if (length == 0) {
+      kind = "user";
+      length = std::max(one_of(users_, in, at), uid_at(in, at));
+    }
+    if (length != 0) out += stand_ins_.of(kind, in.substr(at, length));
+    return length;
   }
 
-  /// "user=alice", "UID:1000", "USER alice"
-  static std::size_t user_at(const std::string& in, std::size_t at) {
-    for (const std::string before : {"user=", "User=", "USER=", "uid=", "UID:", "user "}) {
-      if (at < before.size() || in.compare(at - before.size(), before.size(), before) != 0)
-        continue;
-      if (at > before.size() && is_word(in[at - before.size() - 1])) continue;
-      std::size_t end = at;
-      while (end < in.size() && (is_word(in[end]) || in[end] == '-' || in[end] == '.')) ++end;
-      if (before != "user " && end > at) return end - at;
+  static std::size_t one_of(const Names& names, const std::string& in, std::size_t at) {
+    if (at > 0 && is_word(in[at - 1])) return 0;
+    for (const std::string& name : names) {
+      if (in.compare(at, name.size(), name) != 0) continue;
+      const std::size_t end = at + name.size();
+      if (end == in.size() || !is_word(in[end])) return name.size();
     }
     return 0;
   }
 
   StandIns stand_ins_;
-  std::set<std::string> hosts_;
+  Names hosts_;
+  Names users_;
 };
 
 void each_text(Diagnosis& diagnosis, const std::function<void(std::string&)>& change) {
@@ -171,12 +147,27 @@ void each_text(Diagnosis& diagnosis, const std::function<void(std::string&)>& ch
     if (finding.host) change(*finding.host);
   }
   if (verdict.initiating && verdict.initiating->host) change(*verdict.initiating->host);
+  if (!diagnosis.agent) return;
+  AgentWord& word = *diagnosis.agent;
+  for (std::string* text : {&word.url, &word.problem, &word.node, &word.text}) change(*text);
+  for (auto* list : {&word.verdicts, &word.past}) {
+    for (AgentVerdict& one : *list) change(one.entity);
+  }
 }
 
-}  // namespace
+/// "node-a<->node-b", "node-a->node-b", "node-c,node-d", "rack=r1".
+void know_entity(Redactor& redactor, const std::string& entity) {
+  for (std::size_t start = 0; start < entity.size();) {
+    const std::size_t end = std::min(entity.find_first_of("<>,=", start), entity.size());
+    std::string name = entity.substr(start, end - start);
+    while (!name.empty() && name.back() == '-') name.pop_back();
+    if (end == entity.size() || entity[end] != '=') redactor.know_host(name);
+    start = end + 1;
+  }
+}
 
-void redact(Diagnosis& diagnosis) {
-  Redactor redactor;
+void know_all(Redactor& redactor, Diagnosis& diagnosis) {
+  for (const std::string& host : diagnosis.mentioned.hosts) redactor.know_host(host);
   if (diagnosis.verdict.initiating && diagnosis.verdict.initiating->host) {
     redactor.know_host(*diagnosis.verdict.initiating->host);
   }
@@ -187,26 +178,43 @@ void redact(Diagnosis& diagnosis) {
       if (it != finding.fields.end()) redactor.know_host(it->second);
     }
   }
+  for (const std::string& file : diagnosis.mentioned.files) redactor.learn(file);
+  if (diagnosis.agent) {
+    redactor.know_host(diagnosis.agent->node);
+    for (const auto* list : {&diagnosis.agent->verdicts, &diagnosis.agent->past}) {
+      for (const AgentVerdict& one : *list) know_entity(redactor, one.entity);
+    }
+  }
+  each_text(diagnosis, [&](std::string& text) { redactor.learn(text); });
+}
+
+}  // namespace
+
+void redact(Diagnosis& diagnosis) {
+  Redactor redactor;
+  know_all(redactor, diagnosis);
   // Files first: the sentences below quote their names.
-  std::map<std::string, std::string> files;
+  std::map<std::string, std::string, LongerFirst> files;
   const auto rename = [&](std::string& file) {
     const std::string renamed = redactor.file(file);
     files[file] = renamed;
     file = renamed;
   };
+  for (std::string& file : diagnosis.mentioned.files) rename(file);
   for (Finding& finding : diagnosis.findings) rename(finding.file);
   if (diagnosis.verdict.initiating && diagnosis.verdict.initiating->file)
     rename(*diagnosis.verdict.initiating->file);
   each_text(diagnosis, [&](std::string& text) {
-    for (auto it = files.rbegin(); it != files.rend(); ++it) {
-      if (it->first == it->second || it->first.find('/') == std::string::npos) continue;
-      for (std::size_t at = text.find(it->first); at != std::string::npos;
-           at = text.find(it->first, at + it->second.size())) {
-        text.replace(at, it->first.size(), it->second);
+    for (const auto& [file, renamed] : files) {
+      if (file == renamed || file.find('/') == std::string::npos) continue;
+      for (std::size_t at = text.find(file); at != std::string::npos;
+           at = text.find(file, at + renamed.size())) {
+        text.replace(at, file.size(), renamed);
       }
     }
     text = redactor.text(text);
   });
+  diagnosis.mentioned = {};
 }
 
 }  // namespace collwatch::diagnose

@@ -105,8 +105,9 @@ std::string to_text(const Diagnosis& diagnosis, const catalogue::Catalogue& cata
   std::ostringstream out;
   if (verdict.fingerprint == model::Fingerprint::none) {
     out << style.green << "none" << style.off << ": " << verdict.root_cause << "\n"
-        << verdict.next_action << "\n\n"
-        << style.dim << footer(diagnosis.scanned) << style.off << "\n";
+        << verdict.next_action << "\n";
+    if (diagnosis.agent) section(out, style, "Probes", diagnosis.agent->text);
+    out << "\n" << style.dim << footer(diagnosis.scanned) << style.off << "\n";
     return out.str();
   }
   out << style.red << model::name(verdict.fingerprint) << style.off << "  " << style.bold
@@ -127,6 +128,7 @@ std::string to_text(const Diagnosis& diagnosis, const catalogue::Catalogue& cata
         << " more (--format json)" << style.off << "\n";
   }
   section(out, style, "Ranks", ends(diagnosis.ranks));
+  if (diagnosis.agent) section(out, style, "Probes", diagnosis.agent->text);
   section(out, style, "Not known", bullets(verdict.missing_evidence));
   section(out, style, "Next", verdict.next_action);
   section(out, style, "Fix", verdict.fix);
@@ -143,6 +145,7 @@ std::string to_markdown(const Diagnosis& diagnosis, const catalogue::Catalogue& 
   out << "## collwatch: `" << model::name(verdict.fingerprint) << "`";
   if (verdict.fingerprint == model::Fingerprint::none) {
     out << "\n\n" << verdict.root_cause << ". " << verdict.next_action << "\n";
+    if (diagnosis.agent) out << "\n### Probes\n\n" << diagnosis.agent->text << "\n";
     return out.str();
   }
   out << ", " << culprit(verdict) << " (" << model::name(verdict.confidence) << " confidence)\n\n";
@@ -157,6 +160,7 @@ std::string to_markdown(const Diagnosis& diagnosis, const catalogue::Catalogue& 
   }
   out << "```\n";
   if (!diagnosis.ranks.empty()) out << "\n### Ranks\n\n```\n" << ends(diagnosis.ranks) << "```\n";
+  if (diagnosis.agent) out << "\n### Probes\n\n" << diagnosis.agent->text << "\n";
   if (!verdict.missing_evidence.empty())
     out << "\n### Not known\n\n" << bullets(verdict.missing_evidence);
   out << "\n### Next\n\n" << verdict.next_action << "\n";

@@ -10,8 +10,8 @@
 #include <set>
 #include <sstream>
 
-#include "daemon/catalogue/regex.h"
 #include "daemon/logs/peel.h"
+#include "daemon/match/expression.h"
 
 namespace collwatch::explain {
 namespace {
@@ -119,7 +119,7 @@ std::optional<Found> by_pattern(const Catalogue& catalogue, const std::string& t
   std::size_t best_index = 0;
   for (std::size_t i = 0; i < patterns.size(); ++i) {
     if (best != nullptr && !catalogue::before(patterns[i], i, *best, best_index)) continue;
-    const auto regex = catalogue::Regex::compile(patterns[i].match);
+    const auto regex = match::Expression::compile(patterns[i].match);
     if (!regex) continue;
     const bool finds = std::any_of(lines.begin(), lines.end(),
                                    [&](const std::string& line) { return regex->finds(line); });

@@ -147,6 +147,15 @@ bool peel_pod(std::string_view& text, Who& who) {
 bool peel_host_label(std::string_view& text, Who& who) {
   if (!who.host.empty()) return false;
   Cursor cursor(text);
+  if (cursor.take("rank")) {  // rank3: text
+    const auto rank = cursor.number(1, 7);
+    if (rank && cursor.take(": ")) {
+      who.rank = as_int(*rank);
+      text = cursor.rest();
+      return true;
+    }
+    cursor.back_to(0);
+  }
   const std::string_view name = cursor.name();
   // A host's name has a digit in it; an exception's does not, and neither begins with a capital.
   if (name.size() < 2 || name.size() > 64 || !has_digit(name)) return false;

@@ -12,22 +12,15 @@
 #include <map>
 #include <numeric>
 
+#include "daemon/match/expression.h"
+#include "daemon/match/re2_options.h"
+
 namespace collwatch::match {
 namespace {
 
 constexpr int kShortest = 4;  ///< shorter literals are of no use as a filter
-constexpr std::int64_t kMemory = std::int64_t{1} << 20;  ///< for one expression
-constexpr int kMostGroups = 24;
-
-RE2::Options options() {
-  RE2::Options options;
-  options.set_log_errors(false);
-  options.set_max_mem(kMemory);
-  options.set_encoding(RE2::Options::EncodingLatin1);  // logs hold any bytes
-  options.set_dot_nl(false);
-  options.set_never_nl(true);
-  return options;
-}
+/// With more of them an expression is tried on every line: choosing among them takes its time.
+constexpr std::size_t kMostAtoms = 200;
 
 /// What a line must hold for an expression to match it.
 struct Literals {
@@ -45,13 +38,14 @@ std::size_t pivot_of(const std::string& literal) {
 
 /// Literals of which one must occur wherever the expression matches: of all that RE2 knows, the
 /// common ones are left out as long as the others suffice. Empty where there are none.
-Literals required_literals(const std::string& expression) {
+Literals required_literals(const std::string& expression, const RE2::Options& options) {
   Literals literals;
   re2::FilteredRE2 filter(kShortest);
   int id = 0;
-  if (filter.Add(expression, options(), &id) != RE2::NoError) return literals;
+  if (filter.Add(expression, options, &id) != RE2::NoError) return literals;
   std::vector<std::string> atoms;
   filter.Compile(&atoms);
+  if (atoms.size() > kMostAtoms) return literals;
   std::vector<std::size_t> commonest_first(atoms.size());
   std::iota(commonest_first.begin(), commonest_first.end(), std::size_t{0});
   // A single short literal makes the search through all text slow: these go first.
@@ -146,10 +140,11 @@ Matcher& Matcher::operator=(Matcher&&) noexcept = default;
 model::Result<Matcher> Matcher::build(const std::vector<std::string>& expressions,
                                       const std::vector<int>& never_candidates) {
   auto parts = std::make_unique<Parts>();
+  const RE2::Options options = re2_options(memory_for_each_of(expressions.size()));
   std::map<std::string, std::vector<int>> long_literals;
   std::map<std::string, std::vector<int>> short_literals;
   for (const std::string& text : expressions) {
-    auto expression = std::make_unique<RE2>(text, options());
+    auto expression = std::make_unique<RE2>(text, options);
     if (!expression->ok()) {
       return model::fail(model::ErrorCode::invalid_argument,
                          "'" + text + "': " + expression->error());
@@ -167,7 +162,7 @@ model::Result<Matcher> Matcher::build(const std::vector<std::string>& expression
     parts->and_also.emplace_back();
     if (std::find(never_candidates.begin(), never_candidates.end(), id) != never_candidates.end())
       continue;
-    Literals literals = required_literals(text);
+    Literals literals = required_literals(text, options);
     if (literals.any_of.empty()) parts->unfiltered.push_back(id);
     if (!literals.and_also.empty()) {
       const std::size_t pivot = pivot_of(literals.and_also);

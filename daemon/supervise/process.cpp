@@ -43,16 +43,20 @@ struct SpawnPlan {
   SpawnPlan& operator=(const SpawnPlan&) = delete;
 };
 
-int fill(SpawnPlan& plan, int channel_fd, int output_fd) {
-  int error = posix_spawn_file_actions_addopen(&plan.actions, 0, "/dev/null", O_RDONLY, 0);
+int fill(SpawnPlan& plan, int channel_fd, int output_fd, int input_fd) {
+  int error = input_fd < 0
+                  ? posix_spawn_file_actions_addopen(&plan.actions, 0, "/dev/null", O_RDONLY, 0)
+                  : posix_spawn_file_actions_adddup2(&plan.actions, input_fd, 0);
   const auto also = [&error](int result) {
     if (error == 0) error = result;
   };
   also(posix_spawn_file_actions_adddup2(&plan.actions, output_fd, 1));
   also(posix_spawn_file_actions_adddup2(&plan.actions, output_fd, 2));
-  also(posix_spawn_file_actions_adddup2(&plan.actions, channel_fd, wire::kWorkerFd));
+  if (channel_fd >= 0)
+    also(posix_spawn_file_actions_adddup2(&plan.actions, channel_fd, wire::kWorkerFd));
   // Everything of ours is CLOEXEC; what the daemon itself inherited may not be.
-  also(posix_spawn_file_actions_addclosefrom_np(&plan.actions, kFirstFreeFd));
+  also(posix_spawn_file_actions_addclosefrom_np(&plan.actions,
+                                                channel_fd >= 0 ? kFirstFreeFd : wire::kWorkerFd));
 
   sigset_t none;
   sigset_t all;
@@ -118,12 +122,17 @@ model::Result<Process> Process::spawn(const ProcessOptions& options) {
   }
   UniqueFd channel_holder;
   UniqueFd output_holder;
+  UniqueFd input_holder;
   const int channel_fd = above_reserved(options.channel_fd, channel_holder);
   const int output_fd = above_reserved(options.output_fd, output_holder);
-  if (channel_fd < 0 || output_fd < 0) return model::fail(spawn_error(options.executable, errno));
+  const int input_fd = above_reserved(options.input_fd, input_holder);
+  const bool no_channel = channel_fd < 0 && options.channel_fd >= 0;
+  const bool no_input = input_fd < 0 && options.input_fd >= 0;
+  if (no_channel || no_input || output_fd < 0)
+    return model::fail(spawn_error(options.executable, errno));
 
   SpawnPlan plan;
-  if (const int error = fill(plan, channel_fd, output_fd); error != 0) {
+  if (const int error = fill(plan, channel_fd, output_fd, input_fd); error != 0) {
     return model::fail(spawn_error(options.executable, error));
   }
   std::vector<std::string> argv = {options.executable};

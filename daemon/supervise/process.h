@@ -23,15 +23,17 @@ struct ProcessOptions {
   std::string executable;                ///< absolute path, also argv[0]
   std::vector<std::string> arguments;    ///< after argv[0]
   std::vector<std::string> environment;  ///< "NAME=value", complete
-  int channel_fd = -1;                   ///< becomes fd 3 of the child; the caller keeps its own
-  int output_fd = -1;                    ///< becomes fd 1 and 2 of the child
+  int channel_fd =
+      -1;  ///< becomes fd 3 of the child, which has none if -1; the caller keeps its own
+  int output_fd = -1;  ///< becomes fd 1 and 2 of the child
+  int input_fd = -1;   ///< becomes fd 0 of the child; /dev/null if -1
 };
 
 class Process {
  public:
-  /// Starts it as leader of a new process group with stdin /dev/null, no other descriptor than
-  /// 0 to 3, an empty signal mask and default signal actions. A path that leads nowhere is
-  /// ErrorCode::not_found, one that may not be executed ErrorCode::permission; both name it.
+  /// Starts it as leader of a new process group with no other descriptor than 0 to 3, an empty
+  /// signal mask and default signal actions. A path that leads nowhere is ErrorCode::not_found, one
+  /// that may not be executed ErrorCode::permission; both name it.
   static model::Result<Process> spawn(const ProcessOptions& options);
 
   ~Process() = default;  ///< closes the pidfd; whether the child lives is the caller's concern

@@ -35,6 +35,7 @@ them.</p>
 <li><a href="/api/v1/verdicts">/api/v1/verdicts</a> whom it holds responsible</li>
 <li><a href="/api/v1/fingerprints">/api/v1/fingerprints</a> which failure classes it sees</li>
 <li><a href="/api/v1/events">/api/v1/events</a> what changed lately</li>
+<li>POST /api/v1/diagnose a log, and read who broke the job</li>
 <li><a href="/healthz">/healthz</a> is the agent alive?</li>
 <li><a href="/readyz">/readyz</a> is it doing its work?</li>
 </ul>
@@ -61,6 +62,10 @@ std::string ageless(const Snapshot& snapshot, double /*age*/) {
 
 }  // namespace
 
+Reply error_reply(unsigned status, const std::string& text) {
+  return reply(status, kJsonContentType, error_json(text));
+}
+
 Pages::Pages(HttpCallbacks callbacks, Now now)
     : callbacks_(std::move(callbacks)), now_(std::move(now)) {}
 
@@ -83,7 +88,7 @@ Reply Pages::get(std::string_view path) {
   if (path == "/healthz" || path == "/health") return health();
   if (path == "/readyz") return readiness();
   if (path == "/") return reply(200, kHtml, kIndex);
-  return reply(404, kJsonContentType, error_json("no such page; / lists those there are"));
+  return error_reply(404, "no such page; / lists those there are");
 }
 
 Reply Pages::rendered(std::string_view path, const Route& route) {

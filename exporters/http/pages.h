@@ -18,16 +18,31 @@
 
 namespace collwatch::exporters {
 
-/// Both are called on the HTTP thread, must not block and must not throw.
-struct HttpCallbacks {
-  std::function<std::shared_ptr<const Snapshot>()> snapshot;  ///< null: nothing to show yet
-  std::function<double()> seconds_since_turn;                 ///< of the daemon's event loop
-};
-
 struct Reply {
   unsigned status = 200;
   const char* content_type = "";
   std::shared_ptr<const std::string> body;
+  const char* allow = nullptr;  ///< methods, where another was used
+};
+
+/// {"schema": 1, "error": text}
+Reply error_reply(unsigned status, const std::string& text);
+
+/// Who answers POST /api/v1/diagnose.
+struct DiagnosePort {
+  std::string refusal;  ///< a sentence: nobody is answered, and this is why
+  std::size_t most_bytes = std::size_t{8} << 20;
+  int at_once = 2;  ///< logs that may be on their way; further ones are told to come again
+  /// Takes over the descriptor, which holds the log, and answers once, from any thread. Must not
+  /// block. Null: the page does not exist.
+  std::function<void(int log, std::function<void(Reply)> answer)> run;
+};
+
+/// These are called on the HTTP thread, must not block and must not throw.
+struct HttpCallbacks {
+  std::function<std::shared_ptr<const Snapshot>()> snapshot;  ///< null: nothing to show yet
+  std::function<double()> seconds_since_turn;                 ///< of the daemon's event loop
+  DiagnosePort diagnose{};
 };
 
 class Pages {

@@ -175,6 +175,7 @@ std::string status_json(const Snapshot& s, double snapshot_age_seconds) {
   Json& round = out["round"];
   round["number"] = s.round_number;
   round["age_seconds"] = s.round_age_seconds + snapshot_age_seconds;
+  round["clean"] = s.clean_rounds;
   out["local_health"] = s.local_health;
   out["workers"] = list(s.workers, worker);
   out["watch"] = watch(s.watch);

@@ -26,7 +26,7 @@ LIBRARIES = {
     "curl/": ("daemon/http_client/",),
     "openssl/": ("daemon/peer/",),
     "yaml-cpp/": ("daemon/config/",),
-    "re2/": ("daemon/catalogue/", "daemon/match/"),
+    "re2/": ("daemon/match/",),
     "zlib.h": ("daemon/logs/",),
     "zstd.h": ("daemon/logs/",),
     "CLI/": ("daemon/cli/",),

@@ -5,11 +5,14 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <thread>
 
 extern char** environ;
 
@@ -24,10 +27,9 @@ std::string contents(std::FILE* file) {
   return text;
 }
 
-}  // namespace
-
-Ran run_collwatch(const std::vector<std::string>& arguments,
-                  const std::map<std::string, std::string>& environment) {
+/// Runs it with `input_fd` as its standard input (-1: the caller's own).
+Ran run(const std::vector<std::string>& arguments,
+        const std::map<std::string, std::string>& environment, int input_fd) {
   std::vector<std::string> words = {COLLWATCH_BINARY_DIR "/collwatch"};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<std::string> variables = {"TZ=UTC"};
@@ -49,6 +51,7 @@ Ran run_collwatch(const std::vector<std::string>& arguments,
   const pid_t child = fork();
   if (child == 0) {
     alarm(30);  // a hung program must not hang the test
+    if (input_fd >= 0) dup2(input_fd, STDIN_FILENO);
     dup2(fileno(out), STDOUT_FILENO);
     dup2(fileno(err), STDERR_FILENO);
     execve(argv[0], argv.data(), envp.data());
@@ -60,6 +63,31 @@ Ran run_collwatch(const std::vector<std::string>& arguments,
   ran.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   ran.out = contents(out);
   ran.err = contents(err);
+  return ran;
+}
+
+}  // namespace
+
+Ran run_collwatch(const std::vector<std::string>& arguments,
+                  const std::map<std::string, std::string>& environment) {
+  return run(arguments, environment, -1);
+}
+
+Ran run_collwatch_with_input(const std::vector<std::string>& arguments, const std::string& input) {
+  std::array<int, 2> ends{};
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) std::abort();
+  std::thread feeder([&input, fd = ends[1]] {
+    for (std::size_t sent = 0; sent < input.size();) {
+      const ssize_t got = send(fd, input.data() + sent, input.size() - sent, MSG_NOSIGNAL);
+      if (got <= 0) break;
+      sent += static_cast<std::size_t>(got);
+    }
+    shutdown(fd, SHUT_WR);
+  });
+  Ran ran = run(arguments, {}, ends[0]);
+  close(ends[0]);
+  feeder.join();
+  close(ends[1]);
   return ran;
 }
 

@@ -18,4 +18,7 @@ struct Ran {
 Ran run_collwatch(const std::vector<std::string>& arguments,
                   const std::map<std::string, std::string>& environment = {});
 
+/// The same with a pipe as standard input; without it the caller's own is inherited.
+Ran run_collwatch_with_input(const std::vector<std::string>& arguments, const std::string& input);
+
 }  // namespace collwatch::test

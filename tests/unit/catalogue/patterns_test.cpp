@@ -5,7 +5,7 @@
 #include <set>
 
 #include "daemon/catalogue/catalogue.h"
-#include "daemon/catalogue/regex.h"
+#include "daemon/match/expression.h"
 #include "tests/support/catch.h"
 
 namespace {
@@ -21,7 +21,7 @@ const catalogue::Catalogue& built_in() {
 
 /// The pattern that speaks for a line, or null.
 const Pattern* speaker(const std::vector<Pattern>& patterns,
-                       const std::vector<catalogue::Regex>& regexes, const std::string& line) {
+                       const std::vector<match::Expression>& regexes, const std::string& line) {
   const Pattern* best = nullptr;
   std::size_t best_index = 0;
   for (std::size_t i = 0; i < patterns.size(); ++i) {
@@ -48,9 +48,9 @@ TEST_CASE("every pattern has an id of its own, versions, and an example") {
 
 TEST_CASE("every example is claimed by its own pattern") {
   const std::vector<Pattern> patterns = built_in().patterns();
-  std::vector<catalogue::Regex> regexes;
+  std::vector<match::Expression> regexes;
   for (const Pattern& pattern : patterns) {
-    auto regex = catalogue::Regex::compile(pattern.match);
+    auto regex = match::Expression::compile(pattern.match);
     REQUIRE(regex);
     regexes.push_back(std::move(*regex));
   }

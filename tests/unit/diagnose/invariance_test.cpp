@@ -73,6 +73,32 @@ std::string interleaved(const std::map<int, std::string>& ranks,
   return out;
 }
 
+/// The ranks' lines in any order that keeps each rank's own.
+std::string shuffled(const std::map<int, std::string>& ranks, std::mt19937& random,
+                     const std::function<std::string(int)>& prefix) {
+  std::vector<std::pair<int, std::istringstream>> streams;
+  for (const auto& [rank, text] : ranks) streams.emplace_back(rank, std::istringstream(text));
+  std::string out;
+  std::string line;
+  while (!streams.empty()) {
+    const auto at = static_cast<std::ptrdiff_t>(random() % streams.size());
+    auto& [rank, stream] = streams[static_cast<std::size_t>(at)];
+    if (std::getline(stream, line)) {
+      out += prefix(rank) + line + "\n";
+    } else {
+      streams.erase(streams.begin() + at);
+    }
+  }
+  return out;
+}
+
+/// The rank that a line's own tag names: "[rank3]: ", "[1,3]<stderr>:", "3: ".
+std::optional<int> tagged(const std::string& line) {
+  logs::Who who;
+  logs::peel(line, who);
+  return who.rank ? who.rank : who.label;
+}
+
 std::vector<std::string> with(std::vector<std::string> others, const std::string& file) {
   others.push_back(file);
   return others;
@@ -95,7 +121,16 @@ TEST_CASE("the order of the files does not matter") {
 
 TEST_CASE("one merged log gives the verdict of the ranks' own logs") {
   const TemporaryFolder folder;
+  std::mt19937 random(5);
   const std::map<std::string, std::function<std::string(int)>> launchers = {
+      {"srun --label in a pod",
+       [](int rank) {
+         return "[pod/job-0/main] 2026-11-30T05:05:45.8Z " + std::to_string(rank) + ": ";
+       }},
+      {"rank tags behind torchrun's",
+       [](int rank) {
+         return "[default" + std::to_string(rank) + "]:[rank" + std::to_string(rank) + "]: ";
+       }},
       {"rank tags", [](int rank) { return "[rank" + std::to_string(rank) + "]: "; }},
       {"torchrun --tee", [](int rank) { return "[default" + std::to_string(rank) + "]:"; }},
       {"srun --label", [](int rank) { return std::to_string(rank) + ": "; }},
@@ -124,8 +159,39 @@ TEST_CASE("one merged log gives the verdict of the ranks' own logs") {
       const std::string turns = interleaved(parts.ranks, prefix);
       CHECK(essence(diagnose_paths(with(parts.others, folder.write("job.txt", turns)))) ==
             expected);
+      for (int round = 0; round < 2; ++round) {
+        const std::string any = shuffled(parts.ranks, random, prefix);
+        CHECK(essence(diagnose_paths(with(parts.others, folder.write("job.txt", any)))) ==
+              expected);
+      }
     }
   }
+}
+
+TEST_CASE("a merged log that was split by its tags into the ranks' own gives its verdict") {
+  int split_cases = 0;
+  for (const Case& one : cases()) {
+    const std::vector<std::string> files = files_of(one);
+    std::map<int, std::string> ranks;
+    std::string rest;
+    for (const std::string& file : files) {
+      std::istringstream lines(read_file(file));
+      std::string line;
+      while (std::getline(lines, line)) {
+        const auto rank = tagged(line);
+        (rank ? ranks[*rank] : rest) += line + "\n";
+      }
+    }
+    if (files.size() != 1 || ranks.size() < 2) continue;
+    ++split_cases;
+    INFO(one.name);
+    const TemporaryFolder folder;
+    for (const auto& [rank, text] : ranks)
+      folder.write("rank" + std::to_string(rank) + ".log", text);
+    folder.write("launcher.log", rest);
+    CHECK(essence(diagnose_paths({folder.path().string()})) == essence(diagnose_paths(files)));
+  }
+  CHECK(split_cases >= 5);
 }
 
 TEST_CASE("names of files that say nothing, carriage returns and colours do not matter") {

@@ -36,6 +36,15 @@ class Connection {
     const socklen_t length = ipv6 ? sizeof v6 : sizeof v4;
     if (::connect(fd_, address, length) != 0) drop();
   }
+  /// To an IPv4 address of this host that is not loopback.
+  Connection(std::uint16_t port, const std::string& address) {
+    fd_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in to{};
+    to.sin_family = AF_INET;
+    to.sin_port = htons(port);
+    ::inet_pton(AF_INET, address.c_str(), &to.sin_addr);
+    if (::connect(fd_, reinterpret_cast<sockaddr*>(&to), sizeof to) != 0) drop();
+  }
   ~Connection() { drop(); }
   Connection(Connection&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
   Connection& operator=(Connection&&) = delete;

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How many lines end in a stretch of text. Used by the log engine for stretches in which nothing is
+// of interest: counting is several times as fast as finding each line.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+namespace collwatch::match {
+
+std::size_t newlines_in(std::string_view text);
+
+}  // namespace collwatch::match
