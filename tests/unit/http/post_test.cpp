@@ -168,7 +168,9 @@ TEST_CASE("an empty post, and one that lies about its size, are told so") {
   Connection liar(server->port());
   REQUIRE(liar.send(head(50) + "short"));
   liar.finish_sending();
-  CHECK(liar.is_closed_by_server());
+  bool closed = false;  // at once, or when the library finds it idle
+  for (int tries = 0; tries < 4 && !closed; ++tries) closed = liar.is_closed_by_server();
+  CHECK(closed);
   CHECK(scrape_works(server->port()));
 }
 
