@@ -6,6 +6,7 @@
 
 #include <sys/socket.h>
 
+#include <cstdint>
 #include <memory>
 #include <utility>
 #include <vector>

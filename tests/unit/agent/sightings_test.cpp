@@ -3,6 +3,8 @@
 // How long a finding counts, what makes it a new one, and what the end of a cancelled job is worth.
 #include "daemon/agent/sightings.h"
 
+#include <cstdint>
+
 #include "tests/support/catch.h"
 
 using namespace collwatch;

@@ -4,6 +4,7 @@
 // threads, files and namespaces the test wants, that come, change and go.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <string>

@@ -2,6 +2,7 @@
 //
 // What is found wrong on a fake /proc, and what looks alike and is not.
 #include <algorithm>
+#include <cstdint>
 
 #include "daemon/processes/scan.h"
 #include "tests/support/catch.h"
