@@ -24,6 +24,12 @@ std::string agent_url(const std::string& given) {
   return kScheme + given + (colon == std::string::npos ? ":9781" : "");
 }
 
+std::string why_refused(const std::string& given) {
+  if (given.find('@') == std::string::npos) return "";
+  return "the agent's URL holds a user or a password (an @); it is not shown here. An agent asks "
+         "for neither: give http://host:port";
+}
+
 model::Result<std::string> ask_agent(const std::string& url, const std::string& path) {
   auto reply = http_client::http_get(url + path, kPatience);
   if (!reply) {

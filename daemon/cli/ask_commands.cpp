@@ -16,6 +16,10 @@ constexpr const char* kStatusPath = "/api/v1/status";
 }  // namespace
 
 int run_status(const StatusOptions& options) {
+  if (const std::string why = why_refused(options.url); !why.empty()) {
+    std::cerr << "collwatch: " << why << "\n";
+    return kUsageError;
+  }
   const std::string url = agent_url(options.url);
   const auto body = ask_agent(url, kStatusPath);
   if (!body) {
@@ -37,6 +41,13 @@ int run_status(const StatusOptions& options) {
 }
 
 int run_check(const CheckOptions& options) {
+  if (const std::string why = why_refused(options.url); !why.empty()) {
+    std::cerr << "collwatch: " << why << "\n";
+    const auto refused = check(model::fail(model::ErrorCode::invalid_argument, "URL with an @"),
+                               std::chrono::system_clock::now());
+    std::cout << refused.line << "\n";
+    return exit_code(refused.health, options.style);
+  }
   const std::string url = agent_url(options.url);
   model::Result<StatusReply> status = StatusReply{};
   const auto body = ask_agent(url, kStatusPath);

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <iostream>
 
+#include "daemon/cli/agent_url.h"
 #include "daemon/cli/catalogue_files.h"
 #include "daemon/cli/commands.h"
 #include "daemon/cli/probes_word.h"
@@ -69,6 +70,7 @@ void print(const diagnose::Diagnosis& diagnosis, const diagnose::Engine& engine,
 }  // namespace
 
 int run_diagnose(const DiagnoseOptions& options) {
+  if (const std::string why = why_refused(options.agent); !why.empty()) return complain(why);
   std::vector<std::string> inputs = options.inputs;
   if (inputs.empty()) {
     if (isatty(STDIN_FILENO) == 1) return complain("name a log file or a folder, or pipe a log in");

@@ -44,14 +44,16 @@ std::string default_url() {
 }
 
 void add_agent_commands(CLI::App& app, Arguments& arguments) {
+  // What stands in the environment is shown by --help, but no secret.
+  const std::string shown = cli::why_refused(arguments.url).empty() ? arguments.url : "refused";
   CLI::App* status = app.add_subcommand("status", "What one agent sees: a sentence, then tables");
   status->add_option("--url", arguments.url, "The agent: http://host:port, host:port or host")
-      ->capture_default_str();
+      ->default_str(shown);
   status->add_flag("--json", arguments.json, "The agent's own JSON");
   status->add_flag("--fleet", arguments.fleet, "Not in this version");
   CLI::App* check = app.add_subcommand(
       "check", "One line and a Nagios exit code: 0 ok, 1 warning, 2 critical, 3 unknown");
-  check->add_option("--url", arguments.url, "The agent")->capture_default_str();
+  check->add_option("--url", arguments.url, "The agent")->default_str(shown);
   check->add_flag("--npd", arguments.npd,
                   "For node-problem-detector: exit 0 ok, 1 problem, 2 unknown");
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <ctime>
 #include <map>
 
 #include "daemon/cli/agent_url.h"
@@ -73,6 +74,7 @@ diagnose::AgentWord word_of(const StatusReply& status, const std::vector<Verdict
   word.round = status.round_number;
   word.clean_rounds = status.clean_rounds;
   word.problem = blindness(status);
+  for (const StatusReply::Member& member : status.members) word.members.push_back(member.name);
   for (const StatusReply::Verdict& verdict : status.verdicts) {
     if (is_of_network(verdict)) word.verdicts.push_back(plain(verdict));
   }
@@ -96,6 +98,7 @@ diagnose::AgentWord ask_for_word(const std::string& given) {
     word = word_of(*status, events ? *events : std::vector<VerdictEvent>());
   }
   word.url = url;
+  word.asked_at = static_cast<double>(std::time(nullptr));
   return word;
 }
 

@@ -5,6 +5,8 @@
 #include "daemon/diagnose/agent_word.h"
 
 #include <algorithm>
+#include <array>
+#include <cctype>
 #include <cstdio>
 #include <ctime>
 
@@ -20,6 +22,8 @@ using model::Fingerprint;
 constexpr std::int64_t kCleanRounds = 10;
 /// Clocks of log and agent may differ by that much.
 constexpr double kSlackSeconds = 60;
+/// A round of an agent that is set up as shipped; no agent tells its own.
+constexpr double kRoundSeconds = 1;
 
 std::optional<double> epoch_seconds(const std::string& text) {
   std::tm parts{};
@@ -41,6 +45,15 @@ std::optional<double> epoch_seconds(const std::string& text) {
   }
   const int offset = (hours * 60 + minutes) * 60 * (zone[0] == '-' ? -1 : 1);
   return static_cast<double>(timegm(&parts)) + second - offset;
+}
+
+std::string clock_of(double seconds) {
+  const auto whole = static_cast<std::time_t>(seconds);
+  std::tm parts{};
+  gmtime_r(&whole, &parts);
+  std::array<char, 32> text{};
+  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text.data();
 }
 
 bool is_explained_by_network(Fingerprint fingerprint) {
@@ -71,6 +84,75 @@ std::optional<double> time_of(const Diagnosis& diagnosis) {
     if (const auto seconds = epoch_seconds(*finding.time)) return seconds;
   }
   return std::nullopt;
+}
+
+/// What of the log is compared: the failure, or where there is none, all of it.
+struct Span {
+  double from = 0;
+  double to = 0;
+};
+
+std::optional<Span> lines_of(const Diagnosis& diagnosis) {
+  std::optional<Span> span;
+  for (const std::string& time : diagnosis.course.times) {
+    const auto seconds = epoch_seconds(time);
+    if (!seconds) continue;
+    if (!span) span = Span{*seconds, *seconds};
+    span->from = std::min(span->from, *seconds);
+    span->to = std::max(span->to, *seconds);
+  }
+  return span;
+}
+
+std::optional<Span> span_of(const Diagnosis& diagnosis) {
+  if (const auto then = time_of(diagnosis)) return Span{*then, *then};
+  return lines_of(diagnosis);
+}
+
+/// "Node-B.cluster.example" and "node-b" are one host.
+std::string short_name(const std::string& host) {
+  std::string name = host.substr(0, host.find('.'));
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return name;
+}
+
+bool is_name(const std::string& host) {
+  const bool is_address = host.find(':') != std::string::npos ||
+                          host.find_first_not_of("0123456789.") == std::string::npos;
+  return !is_address && short_name(host) != "localhost";
+}
+
+/// A host that the logs name, if the agent's ring holds none of those.
+std::optional<std::string> stranger(const Diagnosis& diagnosis, const AgentWord& word) {
+  if (word.members.empty()) return std::nullopt;
+  std::optional<std::string> first;
+  for (const std::string& host : diagnosis.mentioned.hosts) {
+    if (!is_name(host)) continue;
+    for (const std::string& member : word.members) {
+      if (short_name(member) == short_name(host)) return std::nullopt;
+    }
+    if (!first) first = host;
+  }
+  return first;
+}
+
+/// Whether peers were connected when it failed: a connection that was never there is not lost.
+bool had_started(const Diagnosis& diagnosis) {
+  const Fingerprint fingerprint = diagnosis.verdict.fingerprint;
+  return diagnosis.course.trained || fingerprint == Fingerprint::gloo_peer_lost ||
+         fingerprint == Fingerprint::nccl_remote_error;
+}
+
+/// Why a fault that stood at the time did not break the job; empty: it may have.
+std::string excuse(const Diagnosis& diagnosis, const AgentVerdict& verdict) {
+  if (!had_started(diagnosis)) return "";
+  if (verdict.reason == "never_joined") return "who never joined was not lost while the job ran";
+  const auto since = epoch_seconds(verdict.since);
+  const auto lines = lines_of(diagnosis);
+  if (since && lines && *since < lines->from - kSlackSeconds)
+    return "the job started and ran after that, so it is not what broke it";
+  return "";
 }
 
 bool was_then(const AgentVerdict& verdict, double then) {
@@ -127,26 +209,69 @@ void rule_out_network(Diagnosis& diagnosis, AgentWord& word) {
   }
 }
 
+/// Why this agent is no witness of this log at all; empty: it may be one.
+std::string no_witness(const Diagnosis& diagnosis, const AgentWord& word) {
+  if (const auto host = stranger(diagnosis, word)) {
+    return "these logs name " + *host + ", and no host of theirs is a member of the ring of " +
+           word.node + ": ask an agent of the job's own";
+  }
+  const auto span = span_of(diagnosis);
+  if (span && span->from > word.asked_at + kSlackSeconds) {
+    return "these logs are of " + clock_of(span->from) +
+           ", later than now: their clock or zone is wrong";
+  }
+  return "";
+}
+
+/// Clean rounds clear the network for as far back as they go.
+void judge_clean(Diagnosis& diagnosis, AgentWord& word) {
+  word.relation = Relation::blind;
+  if (!word.clean_rounds || *word.clean_rounds < kCleanRounds) {
+    word.text = "the agent on " + word.node + " has not watched for long enough to tell";
+    return;
+  }
+  const double since = word.asked_at - static_cast<double>(*word.clean_rounds) * kRoundSeconds;
+  const auto span = span_of(diagnosis);
+  if (span && span->to < since - kSlackSeconds) {
+    word.text = "the agent on " + word.node + " cannot tell: it has been clean since " +
+                clock_of(since) + ", and these logs are of " + clock_of(span->to) + ", before that";
+    return;
+  }
+  rule_out_network(diagnosis, word);
+}
+
+void tell_beside(AgentWord& word, const AgentVerdict& verdict, const std::string& why) {
+  word.relation = Relation::beside;
+  word.text = "the probes say: " + trouble(verdict) + why;
+}
+
 void judge_word(Diagnosis& diagnosis, AgentWord& word) {
+  if (const std::string why = no_witness(diagnosis, word); !why.empty()) {
+    word.relation = Relation::blind;
+    word.text = why;
+    return;
+  }
   const bool is_network = is_explained_by_network(diagnosis.verdict.fingerprint);
   const auto then = time_of(diagnosis);
+  const AgentVerdict* excused = nullptr;
   for (const auto* list : {&word.verdicts, &word.past}) {
     for (const AgentVerdict& verdict : *list) {
       const bool is_past = list == &word.past;
       if (then ? !was_then(verdict, *then) : is_past) continue;
-      if (is_network) return blame_network(diagnosis, word, verdict);
-      word.relation = Relation::beside;
-      word.text = "the probes say: " + trouble(verdict) +
-                  (diagnosis.verdict.fingerprint == Fingerprint::none
-                       ? ", of which these logs show nothing"
-                       : ", which does not explain what stands in these logs");
-      return;
+      if (!is_network) {
+        return tell_beside(word, verdict,
+                           diagnosis.verdict.fingerprint == Fingerprint::none
+                               ? ", of which these logs show nothing"
+                               : ", which does not explain what stands in these logs");
+      }
+      if (excuse(diagnosis, verdict).empty()) return blame_network(diagnosis, word, verdict);
+      if (excused == nullptr) excused = &verdict;
     }
   }
+  if (excused != nullptr)
+    return tell_beside(word, *excused, "; but " + excuse(diagnosis, *excused));
   if (!word.verdicts.empty()) {  // there is a fault now, but not when the log was written
-    word.relation = Relation::beside;
-    word.text = "the probes say: " + trouble(word.verdicts.front()) + ", later than these logs";
-    return;
+    return tell_beside(word, word.verdicts.front(), ", later than these logs");
   }
   if (!then && !word.past.empty() && is_network) {
     word.relation = Relation::past;
@@ -155,11 +280,7 @@ void judge_word(Diagnosis& diagnosis, AgentWord& word) {
                 " is the echo";
     return;
   }
-  if (word.clean_rounds && *word.clean_rounds >= kCleanRounds) {
-    return rule_out_network(diagnosis, word);
-  }
-  word.relation = Relation::blind;
-  word.text = "the agent on " + word.node + " has not watched for long enough to tell";
+  judge_clean(diagnosis, word);
 }
 
 }  // namespace

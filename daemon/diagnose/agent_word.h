@@ -24,7 +24,7 @@ struct AgentVerdict {
 /// How the probes' word bears on the diagnosis.
 enum class Relation {
   unreachable,  ///< no answer
-  blind,        ///< an answer, but this agent sees nothing at present
+  blind,        ///< an answer, but this agent sees nothing at present, or did not see this job
   clean,        ///< the network is well: look at the job
   culprit,      ///< the probes fail where the log shows an echo
   past,         ///< they did, and it is not known whether at the time of the log
@@ -38,6 +38,8 @@ struct AgentWord {
   std::string node;
   std::int64_t round = 0;
   std::optional<std::int64_t> clean_rounds;  ///< on end; older agents do not tell
+  double asked_at = 0;                       ///< seconds since 1970
+  std::vector<std::string> members;          ///< of its ring, itself among them
   std::vector<AgentVerdict> verdicts;        ///< standing, worst first
   std::vector<AgentVerdict> past;            ///< those that are over, newest first
 

@@ -171,6 +171,10 @@ void Collector::line(std::string_view raw, long number, const std::vector<int>& 
     text.remove_suffix(1);
   }
   const Place place{file_, number};
+  if (!who.is_kernel && tells_zone(who.time)) {
+    if (facts_.first_time.empty()) facts_.first_time = who.time;
+    facts_.last_time = who.time;
+  }
   if (who.world) facts_.world = std::max(facts_.world.value_or(0), *who.world);
   Open& open = open_of(who);
   Writer& writer = facts_.writers[open.writer];

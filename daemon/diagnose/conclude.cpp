@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cstdlib>
 #include <set>
+#include <string_view>
 
 #include "daemon/diagnose/judgement.h"
 #include "daemon/diagnose/numbers.h"
@@ -45,11 +47,8 @@ std::map<std::string, std::string> public_fields(const Event& event) {
 }
 
 std::optional<std::string> time_of(const Event& event) {
-  const std::string& time = event.who.time;
-  const bool whole = time.size() >= 20 && time[4] == '-' && time[10] == 'T';
-  const bool zoned =
-      whole && (time.back() == 'Z' || time.find_first_of("+-", 19) != std::string::npos);
-  return zoned ? std::optional<std::string>(time) : std::nullopt;
+  if (!tells_zone(event.who.time)) return std::nullopt;
+  return event.who.time;
 }
 
 Finding finding_of(const Job& job, const Event& event) {
@@ -199,6 +198,37 @@ Mentioned mentioned_in(const Job& job) {
   return mentioned;
 }
 
+/// "step 12", "Iteration: 100/5000", "epoch=3": a number above zero after a word for progress.
+bool tells_progress(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  for (const std::string_view word : {"step", "iteration", "iter", "epoch"}) {
+    for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) {
+      const std::size_t end = at + word.size();
+      const std::size_t number = text.find_first_not_of(" :=#[s", end);
+      if (number != std::string::npos && number - end <= 4 &&
+          std::strtol(text.c_str() + number, nullptr, 10) > 0) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+Course course_of(const Job& job) {
+  Course course;
+  for (const FileFacts& file : job.files) {
+    if (file.is_kernel_log) continue;
+    for (const std::string* time : {&file.first_time, &file.last_time}) {
+      if (!time->empty()) course.times.push_back(*time);
+    }
+    for (const Writer& writer : file.writers) {
+      course.trained = course.trained || tells_progress(writer.last_text);
+    }
+  }
+  return course;
+}
+
 }  // namespace
 
 std::string fill(const std::string& text, const std::map<std::string, std::string>& values) {
@@ -234,6 +264,7 @@ Diagnosis conclude(const Job& job, const catalogue::Catalogue& catalogue) {
     diagnosis.scanned.bytes += file.bytes;
   }
   diagnosis.mentioned = mentioned_in(job);
+  diagnosis.course = course_of(job);
   std::optional<Judgement> judgement = judge(job);
   if (judgement) ask_for_culprits_log(job, *judgement);
   diagnosis.findings = findings_of(job, judgement);

@@ -68,6 +68,12 @@ struct Mentioned {
   std::vector<std::string> hosts;
 };
 
+/// Printed nowhere: what an agent's word is compared with.
+struct Course {
+  std::vector<std::string> times;  ///< first and last of each file, where the zone is known
+  bool trained = false;            ///< the last ordinary words tell of a step after the first
+};
+
 struct Diagnosis {
   Verdict verdict;
   std::vector<Finding> findings;
@@ -76,6 +82,7 @@ struct Diagnosis {
   Scanned scanned;
   std::optional<AgentWord> agent;  ///< where one was asked
   Mentioned mentioned;
+  Course course;
 };
 
 }  // namespace collwatch::diagnose

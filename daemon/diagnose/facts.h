@@ -47,6 +47,12 @@ struct Event {
   }
 };
 
+/// Whether the time is whole and says its zone: only such times can be compared with others.
+inline bool tells_zone(const std::string& time) {
+  const bool whole = time.size() >= 20 && time[4] == '-' && time[10] == 'T';
+  return whole && (time.back() == 'Z' || time.find_first_of("+-", 19) != std::string::npos);
+}
+
 /// A launcher's, scheduler's or kernel's word about a process that ended.
 struct Exit {
   Place place;
@@ -84,9 +90,11 @@ struct FileFacts {
   std::vector<Event> events;
   std::vector<Exit> exits;
   std::vector<Writer> writers;
-  std::optional<int> owner;      ///< the one rank whose file this is, once known
-  std::optional<int> world;      ///< world size that it mentions
-  std::vector<Place> restarts;   ///< where a launcher starts the workers again
+  std::optional<int> owner;     ///< the one rank whose file this is, once known
+  std::optional<int> world;     ///< world size that it mentions
+  std::vector<Place> restarts;  ///< where a launcher starts the workers again
+  std::string first_time;       ///< whole and with its zone; the kernel's do not count
+  std::string last_time;
   std::vector<long> terminated;  ///< pids that a launcher says it ended
 };
 

@@ -279,8 +279,26 @@ TEST_CASE("a fault that is over is told with its time") {
   };
   CHECK(diagnosed({"--agent", agent.url(),
                    log_at("2023-11-14T23:15:00+01:00")})["agent"]["relation"] == "culprit");
+  // Twenty clean rounds do not reach back to then.
   CHECK(diagnosed({"--agent", agent.url(), log_at("2023-11-14T22:30:00Z")})["agent"]["relation"] ==
-        "clean");
+        "blind");
+}
+
+TEST_CASE("a URL with a secret is refused by all who ask an agent, and shown by none") {
+  const std::string url = "http://user:s3cret@127.0.0.1:1";
+  const std::string logs = logs_of("torchrun-oom-5");
+  for (const auto& [arguments, code] : std::vector<std::pair<std::vector<std::string>, int>>{
+           {{"diagnose", "--agent", url, logs}, 2},
+           {{"diagnose", "--redact", "--format", "json", "--agent", url, logs}, 2},
+           {{"status", "--url", url}, 2},
+           {{"check", "--url", url}, 3},  // Nagios: 2 would be critical
+           {{"check", "--npd", "--url", url}, 2}}) {
+    const auto ran = run_collwatch(arguments);
+    INFO(arguments.front());
+    CHECK(ran.code == code);
+    CHECK((ran.out + ran.err).find("s3cret") == std::string::npos);
+    CHECK(ran.err.find("holds a user or a password") != std::string::npos);
+  }
 }
 
 TEST_CASE("an agent that does not answer, or sees nothing, is said so and the diagnosis made") {

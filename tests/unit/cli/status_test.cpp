@@ -200,6 +200,16 @@ TEST_CASE("an agent is named by URL, host or host and port") {
   CHECK(cli::agent_url("[fd00::3]:80") == "http://[fd00::3]:80");
 }
 
+TEST_CASE("an agent's URL with a secret is refused and not repeated") {
+  for (const char* url : {"http://u:s3cret@n1:9781", "u:s3cret@n1", "http://u:s3/cr@n1", "u@n1"}) {
+    const std::string why = cli::why_refused(url);
+    CHECK(why.find("user or a password") != std::string::npos);
+    CHECK(why.find("s3") == std::string::npos);
+  }
+  CHECK(cli::why_refused("http://n1:9781").empty());
+  CHECK(cli::why_refused("[fd00::3]:80").empty());
+}
+
 TEST_CASE("ages and times are short") {
   use_utc();
   CHECK(cli::age_text(0.44) == "0.4 s");
