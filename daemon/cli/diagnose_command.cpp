@@ -92,7 +92,8 @@ int run_diagnose(const DiagnoseOptions& options) {
   if (!options.agent.empty()) diagnose::join(*diagnosis, ask_for_word(options.agent));
   if (options.redact) diagnose::redact(*diagnosis);
   print(*diagnosis, *engine, options.format);
-  return diagnosis->verdict.fingerprint == model::Fingerprint::none ? kNothingFound : kDiagnosed;
+  if (diagnosis->verdict.fingerprint != model::Fingerprint::none) return kDiagnosed;
+  return diagnosis->is_partly_unread ? kUnreadable : kNothingFound;
 }
 
 }  // namespace collwatch::cli

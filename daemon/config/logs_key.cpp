@@ -3,6 +3,7 @@
 // watch.logs: a list whose items are sections of two keys, or globs alone.
 #include <algorithm>
 
+#include "daemon/config/glob_shape.h"
 #include "daemon/config/key_kinds.h"
 #include "daemon/config/suggest.h"
 #include "daemon/config/units.h"
@@ -32,7 +33,8 @@ std::string problem_of(const std::string& glob) {
     }
     ++i;
   }
-  return "";
+  const std::string shape = problem_of_shape(glob);
+  return shape.empty() ? "" : "'" + shown(glob) + "' " + shape;
 }
 
 /// One key of an item's section; false after a complaint.

@@ -229,6 +229,32 @@ Course course_of(const Job& job) {
   return course;
 }
 
+/// The ends that are not there: whatever they say, nobody has read it.
+std::vector<std::string> unread_parts(const Job& job) {
+  std::vector<std::string> parts;
+  for (const FileFacts& file : job.files) {
+    if (file.damage.empty()) continue;
+    parts.push_back("the rest of " + file.source.name + ": " + file.damage + "; " +
+                    (file.lines == 0
+                         ? std::string("no line of it could be read")
+                         : "nothing after line " + std::to_string(file.lines) + " could be read"));
+  }
+  return parts;
+}
+
+void conclude_nothing(Diagnosis& diagnosis) {
+  Verdict& verdict = diagnosis.verdict;
+  verdict.root_cause = "nothing in these logs says that the job failed";
+  verdict.next_action =
+      "If the job did fail, add the logs of all ranks, the launcher's and the hosts' kernel "
+      "logs.";
+  if (!diagnosis.is_partly_unread) return;
+  verdict.confidence = model::Confidence::low;
+  verdict.root_cause = "nothing in what could be read of these logs says that the job failed";
+  verdict.next_action =
+      "Get whole copies of the damaged archives and run collwatch diagnose again.";
+}
+
 }  // namespace
 
 std::string fill(const std::string& text, const std::map<std::string, std::string>& values) {
@@ -270,11 +296,10 @@ Diagnosis conclude(const Job& job, const catalogue::Catalogue& catalogue) {
   diagnosis.findings = findings_of(job, judgement);
   diagnosis.ranks = ends_of(job, judgement.has_value());
   Verdict& verdict = diagnosis.verdict;
+  verdict.missing_evidence = unread_parts(job);
+  diagnosis.is_partly_unread = !verdict.missing_evidence.empty();
   if (!judgement) {
-    verdict.root_cause = "nothing in these logs says that the job failed";
-    verdict.next_action =
-        "If the job did fail, add the logs of all ranks, the launcher's and the hosts' kernel "
-        "logs.";
+    conclude_nothing(diagnosis);
     return diagnosis;
   }
   verdict.fingerprint = judgement->fingerprint;
@@ -282,7 +307,8 @@ Diagnosis conclude(const Job& job, const catalogue::Catalogue& catalogue) {
   verdict.initiating = initiating_of(job, *judgement);
   verdict.root_cause = judgement->cause;
   verdict.why = judgement->why;
-  verdict.missing_evidence = judgement->missing;
+  verdict.missing_evidence.insert(verdict.missing_evidence.begin(), judgement->missing.begin(),
+                                  judgement->missing.end());
   verdict.next_action = next_action(*judgement, verdict);
   for (const auto& [rank, story] : job.ranks) {
     const bool initiating = judgement->rank && *judgement->rank == rank;

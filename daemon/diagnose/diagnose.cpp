@@ -31,6 +31,7 @@ model::Result<FileFacts> Engine::read(const logs::Source& source,
     if (blocks.looks_binary()) {
       FileFacts facts = collector.finish();
       facts.is_binary = true;
+      facts.damage = blocks.damage();
       return facts;
     }
     collector.add(*block);
@@ -38,7 +39,9 @@ model::Result<FileFacts> Engine::read(const logs::Source& source,
     if (progress && !progress(before + blocks.bytes_read()))
       return model::fail(model::ErrorCode::timeout, "stopped before the end of " + source.name);
   }
-  return collector.finish();
+  FileFacts facts = collector.finish();
+  facts.damage = blocks.damage();
+  return facts;
 }
 
 Diagnosis Engine::conclude(std::vector<FileFacts> files,

@@ -81,6 +81,7 @@ struct Diagnosis {
   std::vector<model::Fingerprint> related;
   Scanned scanned;
   std::optional<AgentWord> agent;  ///< where one was asked
+  bool is_partly_unread = false;   ///< an archive broke off; missing_evidence says which
   Mentioned mentioned;
   Course course;
 };

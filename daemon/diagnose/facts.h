@@ -86,6 +86,7 @@ struct FileFacts {
   long lines = 0;
   long bytes = 0;
   bool is_binary = false;
+  std::string damage;  ///< why it could not be read to its end, where it could not
   bool is_kernel_log = false;
   std::vector<Event> events;
   std::vector<Exit> exits;

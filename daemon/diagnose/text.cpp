@@ -107,6 +107,8 @@ std::string to_text(const Diagnosis& diagnosis, const catalogue::Catalogue& cata
     out << style.green << "none" << style.off << ": " << verdict.root_cause << "\n"
         << verdict.next_action << "\n";
     if (diagnosis.agent) section(out, style, "Probes", diagnosis.agent->text);
+    if (diagnosis.is_partly_unread)
+      section(out, style, "Not known", bullets(verdict.missing_evidence));
     out << "\n" << style.dim << footer(diagnosis.scanned) << style.off << "\n";
     return out.str();
   }
@@ -146,6 +148,8 @@ std::string to_markdown(const Diagnosis& diagnosis, const catalogue::Catalogue& 
   if (verdict.fingerprint == model::Fingerprint::none) {
     out << "\n\n" << verdict.root_cause << ". " << verdict.next_action << "\n";
     if (diagnosis.agent) out << "\n### Probes\n\n" << diagnosis.agent->text << "\n";
+    if (diagnosis.is_partly_unread)
+      out << "\n### Not known\n\n" << bullets(verdict.missing_evidence);
     return out.str();
   }
   out << ", " << culprit(verdict) << " (" << model::name(verdict.confidence) << " confidence)\n\n";

@@ -85,7 +85,7 @@ void Follower::set_globs(const std::vector<wire::WatchGlob>& globs, bool shared_
 
 void Follower::scan_soon() {
   for (Glob& glob : globs_) {
-    if (!glob.is_shared) glob.next_scan = {};
+    if (!glob.is_shared && !glob.is_cut) glob.next_scan = {};
   }
 }
 
@@ -95,6 +95,7 @@ void Follower::scan(TimePoint now) {
     if (globs_[i].next_scan > now) continue;
     scan(i, now);
     looked = true;
+    if (globs_[i].is_cut) break;  // the others' turn comes with the next call
   }
   if (looked) forget_missing(now);
   const bool all =
@@ -112,6 +113,7 @@ void Follower::scan(std::size_t index, TimePoint now) {
   glob.next_scan = now + (glob.is_shared ? kScanShared : kScanLocal);
   glob.unreadable.clear();
   glob.is_crowded = false;
+  glob.is_cut = false;
   if (glob.is_shared && !shared_files_) return;
   std::set<std::string> open_here;
   const bool only_open = glob.is_shared && !names_host(glob.wanted.glob);
@@ -122,15 +124,19 @@ void Follower::scan(std::size_t index, TimePoint now) {
     before.emplace_back(identity, followed.is_present);
     followed.is_present = false;
   }
-  for (const std::string& path : matching(glob.pattern, 8 * wire::kMostFollowedFiles)) {
+  const Matches matches = matching(glob.pattern, 8 * wire::kMostFollowedFiles);
+  for (const std::string& path : matches.paths) {
     if (only_open && !open_here.contains(path)) continue;
     if (!is_archive(path)) found(index, path, now);
   }
   for (const auto& [identity, was_present] : before) {
     Followed& followed = files_.at(identity);
+    if (matches.is_cut && !followed.is_present) found(index, std::string(followed.path), now);
     if (was_present && !followed.is_present) followed.missing_since = now;
   }
   glob.is_looked_at = true;
+  glob.is_cut = matches.is_cut;
+  if (glob.is_cut) glob.next_scan = now + kScanShared;
 }
 
 void Follower::found(std::size_t index, const std::string& path, TimePoint now) {
@@ -286,6 +292,10 @@ std::vector<std::string> Follower::troubles() const {
     if (glob.is_crowded) {
       troubles.push_back(glob.wanted.glob + ": more than " +
                          std::to_string(wire::kMostFollowedFiles) + " files, the rest is not read");
+    }
+    if (glob.is_cut) {
+      troubles.push_back(glob.wanted.glob + ": too much to look through, only the first " +
+                         std::to_string(kMostLooks) + " names or the first second of it");
     }
     if (glob.is_shared && !shared_files_) {
       troubles.push_back(glob.wanted.glob +

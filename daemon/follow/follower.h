@@ -80,6 +80,7 @@ class Follower {
     bool is_shared = false;
     bool is_looked_at = false;  ///< by this process, once at least
     bool is_crowded = false;
+    bool is_cut = false;  ///< there was too much to look through
     ByteBudget budget{0};
     base::TimePoint next_scan{};
     std::string unreadable;  ///< the first file that could not be opened, and why

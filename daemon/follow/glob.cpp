@@ -3,7 +3,9 @@
 // glob(3) does the matching.
 #include "daemon/follow/glob.h"
 
+#include <dirent.h>
 #include <glob.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <string_view>
@@ -12,6 +14,36 @@ namespace collwatch::follow {
 namespace {
 
 constexpr std::string_view kWild = "*?[{\\";
+
+/// How far this thread's look has come; glob(3) hands its callbacks nothing of ours.
+struct Look {
+  std::size_t left = kMostLooks;
+  std::chrono::steady_clock::time_point until = std::chrono::steady_clock::now() + kLongestLook;
+  bool is_cut = false;
+
+  bool go_on() {
+    is_cut = is_cut || left == 0 || std::chrono::steady_clock::now() >= until;
+    if (!is_cut) --left;
+    return !is_cut;
+  }
+};
+thread_local Look look;
+
+void count_looks(glob_t& found) {
+  found.gl_opendir = [](const char* name) -> void* {
+    return look.go_on() ? ::opendir(name) : nullptr;
+  };
+  found.gl_readdir = [](void* folder) -> dirent* {
+    return look.go_on() ? ::readdir(static_cast<DIR*>(folder)) : nullptr;
+  };
+  found.gl_closedir = [](void* folder) { ::closedir(static_cast<DIR*>(folder)); };
+  found.gl_stat = [](const char* name, struct stat* info) {
+    return look.go_on() ? ::stat(name, info) : -1;
+  };
+  found.gl_lstat = [](const char* name, struct stat* info) {
+    return look.go_on() ? ::lstat(name, info) : -1;
+  };
+}
 
 }  // namespace
 
@@ -48,15 +80,18 @@ std::string fixed_folder(const std::string& pattern) {
   return slash == 0 ? "/" : pattern.substr(0, slash);
 }
 
-std::vector<std::string> matching(const std::string& pattern, std::size_t most) {
-  std::vector<std::string> paths;
+Matches matching(const std::string& pattern, std::size_t most) {
+  Matches matches;
+  look = Look{};
   glob_t found{};
-  if (::glob(pattern.c_str(), GLOB_BRACE, nullptr, &found) == 0) {
+  count_looks(found);
+  if (::glob(pattern.c_str(), GLOB_BRACE | GLOB_ALTDIRFUNC, nullptr, &found) == 0) {
     const std::size_t count = std::min<std::size_t>(found.gl_pathc, most);
-    paths.assign(found.gl_pathv, found.gl_pathv + count);
+    matches.paths.assign(found.gl_pathv, found.gl_pathv + count);
   }
   ::globfree(&found);
-  return paths;
+  matches.is_cut = look.is_cut;
+  return matches;
 }
 
 }  // namespace collwatch::follow

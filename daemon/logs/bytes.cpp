@@ -28,6 +28,10 @@ class File : public Bytes {
     for (;;) {
       const ssize_t got = ::read(fd_, into, room);
       if (got >= 0) return static_cast<std::size_t>(got);
+      if (errno == EAGAIN) {
+        return model::fail(model::ErrorCode::io,
+                           name_ + ": cannot be read: nothing comes from it without waiting");
+      }
       if (errno != EINTR) return model::fail(model::from_errno(name_, errno));
     }
   }
@@ -101,7 +105,9 @@ model::Result<std::unique_ptr<Bytes>> open_bytes(const Source& source) {
   if (source.is_stdin) {
     return decoded(std::make_unique<File>(STDIN_FILENO, false, "standard input"));
   }
-  const int fd = ::open(source.name.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY);
+  // Some files look like any other and wait for what may never come, as /proc/kmsg does.
+  const int waiting = source.may_wait ? 0 : O_NONBLOCK;
+  const int fd = ::open(source.name.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | waiting);
   if (fd < 0) return model::fail(model::from_errno(source.name, errno));
   return decoded(std::make_unique<File>(fd, true, source.name));
 }

@@ -2,7 +2,7 @@
 //
 // The bytes of a log, wherever they lie: a file, standard input, gzip or zstd (told by their first
 // bytes, not by their names). Streams, so that size does not matter; a truncated archive gives what
-// is in it. Used by LineBlocks.
+// is in it, and says that it is not all. Used by LineBlocks.
 #pragma once
 
 #include <cstddef>
@@ -20,6 +20,9 @@ class Bytes {
 
   /// Fills at most `room` bytes; 0 is the end.
   virtual model::Result<std::size_t> read(char* into, std::size_t room) = 0;
+
+  /// After the end: why it came before the log's own, as "the archive ends early"; else empty.
+  virtual std::string damage() const { return {}; }
 };
 
 model::Result<std::unique_ptr<Bytes>> open_bytes(const Source& source);

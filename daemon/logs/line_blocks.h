@@ -29,6 +29,7 @@ class LineBlocks {
 
   long bytes_read() const { return bytes_read_; }
   bool looks_binary() const { return looks_binary_; }
+  std::string damage() const { return bytes_->damage(); }
 
  private:
   model::Result<void> fill();

@@ -204,6 +204,7 @@ model::Result<std::vector<Source>> find_sources(const std::vector<std::string>& 
     }
     Source source;
     source.name = argument;
+    source.may_wait = !fs::is_regular_file(status);
     source.hint = hint_from_path(argument);
     sources.push_back(source);
   }

@@ -27,6 +27,7 @@ struct PathHint {
 struct Source {
   std::string name;  ///< as given, or as found under a folder that was given
   bool is_stdin = false;
+  bool may_wait = false;  ///< a pipe that was named: its writer may take its time
   PathHint hint;
 };
 

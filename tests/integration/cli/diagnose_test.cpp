@@ -93,6 +93,10 @@ TEST_CASE("diagnose: 0 nothing found, 1 a diagnosis, 2 input that cannot be read
         "collwatch: there is no log in what was given\n");
   CHECK(run_collwatch({"diagnose", nothing.path()}).code == 2);
   CHECK(run_collwatch({"diagnose", "/proc/self/mem"}).code == 2);
+  const std::string head("\x1f\x8b\x08\0\0\0\0\0\0\x03", 10);  // of an archive, and no more
+  const auto cut = run_collwatch({"diagnose", nothing.write("cut.log.gz", head)});
+  CHECK(cut.code == 2);
+  CHECK(cut.out.find("the archive ends early; no line of it could be read") != std::string::npos);
   CHECK(run_collwatch({"diagnose", "--format", "xml", "-"}).code == 2);
   CHECK(run_collwatch({"diagnose", "--bogus"}).code == 2);
 }

@@ -214,6 +214,25 @@ TEST_CASE("hostile YAML is refused, not followed") {
   CHECK(said(std::string("\0\xff\xfe: [", 6)).find("x.yaml:1: ") == 0);
 }
 
+TEST_CASE("globs that never end or do not mean what they say are refused by the key's name") {
+  const auto said = [](const std::string& glob) {
+    const auto config = config::load_text("watch: {logs: ['" + glob + "']}", sources("x.yaml"));
+    return config ? std::string("ok") : config.error().text;
+  };
+  std::string bomb = "/l/";
+  for (int i = 0; i < 30; ++i) bomb += "{a,b}";
+  CHECK(said(bomb).find("more than 64 alternatives") != std::string::npos);
+  CHECK(said(bomb).find("watch.logs") != std::string::npos);
+  CHECK(said("/l/{a,b,c,d}{a,b,c,d}{a,b,c,d}{a}").find("watch.logs") == std::string::npos);
+  CHECK(said("/l/{a,b,c,d}{a,b,c,d}{a,{b,c},d,e}").find("alternatives") != std::string::npos);
+  CHECK(said("/l/{a,b").find("a { that is not closed") != std::string::npos);
+  CHECK(said("/l/[ab/c]").find("a [ that is not closed") != std::string::npos);
+  CHECK(said("/l/{[a,b]}").find("a [ that is not closed") != std::string::npos);
+  CHECK(said("/l/**/x.log").find("**") != std::string::npos);
+  for (const char* fine : {"/l/[]a]*/[!]*]?.log", "/l/\\{a", "/l/\\[a", "/l/a}b,c", "/l/{[ab],c}"})
+    CHECK(said(fine).find("watch.logs") == std::string::npos);
+}
+
 TEST_CASE("this machine has a name and a loopback interface") {
   const auto host = config::this_host();
   REQUIRE(host);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "daemon/diagnose/print.h"
 #include "tests/support/catch.h"
 #include "tests/support/compress.h"
 #include "tests/unit/diagnose/cases.h"
@@ -214,4 +215,34 @@ TEST_CASE("restarts: the first attempt that failed is judged, not the last") {
   folder.write("attempt_1/0/stderr.log", failed(0));
   folder.write("attempt_1/1/stderr.log", lost(1));
   CHECK(essence(diagnose_paths({folder.path().string()})) == kRank1Failed);
+}
+
+TEST_CASE("an archive that breaks off is never taken for a whole log") {
+  const auto diagnosed = [](const std::string& bytes) {
+    std::vector<Input> inputs(1);
+    inputs[0].source.name = "rank1.log.gz";
+    auto decoded = logs::decoded(logs::bytes_of(bytes));
+    REQUIRE(decoded.has_value());
+    inputs[0].bytes = std::move(*decoded);
+    auto diagnosis = engine().run_inputs(std::move(inputs));
+    REQUIRE(diagnosis.has_value());
+    return *diagnosis;
+  };
+  const std::string whole = test::gzipped(ordinary(1));
+  CHECK(diagnosed(whole).verdict.missing_evidence.empty());
+  const Diagnosis cut = diagnosed(whole.substr(0, whole.size() / 2));
+  CHECK(cut.verdict.fingerprint == model::Fingerprint::none);
+  CHECK(cut.verdict.confidence == model::Confidence::low);
+  CHECK(cut.is_partly_unread);
+  REQUIRE(cut.verdict.missing_evidence.size() == 1);
+  CHECK(cut.verdict.missing_evidence[0].find("rank1.log.gz: the archive ends early; nothing after "
+                                             "line ") != std::string::npos);
+  const std::string& said = cut.verdict.missing_evidence[0];
+  CHECK(to_text(cut, engine().catalogue(), false).find(said) != std::string::npos);
+  CHECK(to_markdown(cut, engine().catalogue()).find(said) != std::string::npos);
+  const std::string found = test::gzipped(failed(1));
+  const Diagnosis early = diagnosed(found + whole.substr(0, 12));
+  CHECK(early.verdict.fingerprint != model::Fingerprint::none);
+  REQUIRE_FALSE(early.verdict.missing_evidence.empty());
+  CHECK(early.verdict.missing_evidence.back().find("ends early") != std::string::npos);
 }

@@ -249,3 +249,23 @@ TEST_CASE("globs that are taken away take their files along, the others stay whe
   CHECK(bench.take() == "b\n");
   CHECK(bench.forgotten == 1);
 }
+
+TEST_CASE("a glob with too much to look through is told, and hides neither its files nor others'") {
+  FollowBench bench;
+  bench.append("a.log", "");
+  bench.append("b.log", "");
+  std::string wide = "{" + bench.path("a.log") + "," + bench.path("x");
+  for (int i = 0; i < 14; ++i) wide += "{.,-}";
+  bench.follower->set_globs(
+      {{wide + "*}", 1000000, bench.since_ms}, {bench.path("b.log"), 1000000, bench.since_ms}},
+      true);
+  bench.look();
+  bench.look();  // the other glob's turn
+  REQUIRE(bench.follower->troubles().size() == 1);
+  CHECK(bench.follower->troubles()[0].find("too much to look through") != std::string::npos);
+  bench.append("a.log", "one\n");
+  bench.append("b.log", "two\n");
+  bench.look();
+  CHECK(bench.take().size() == std::string("one\ntwo\n").size());
+  CHECK(bench.follower->files() == 2);
+}

@@ -112,9 +112,20 @@ TEST_CASE("a pattern's host, its fixed folder, its files") {
   CHECK(fixed_folder("/*.log") == "/");
   const test::FollowBench bench;
   for (const char* name : {"1.out", "2.out", "3.err"}) bench.append(name, "");
-  CHECK(matching(bench.path("*.{out,err}"), 10).size() == 3);
-  CHECK(matching(bench.path("*.out"), 1).size() == 1);
-  CHECK(matching(bench.path("nothing*"), 10).empty());
+  CHECK(matching(bench.path("*.{out,err}"), 10).paths.size() == 3);
+  CHECK(matching(bench.path("*.out"), 1).paths.size() == 1);
+  CHECK(matching(bench.path("nothing*"), 10).paths.empty());
+  CHECK_FALSE(matching(bench.path("*.out"), 1).is_cut);
+}
+
+TEST_CASE("a pattern that leads through half a file system is given up, and the next one is not") {
+  const test::FollowBench bench;
+  bench.append("1.out", "");
+  std::string wide = bench.path("1");
+  for (int i = 0; i < 14; ++i) wide += "{.,-}";  // 16384 names, each looked for in the folder
+  const Matches given_up = matching(wide + "*", 10);
+  CHECK(given_up.is_cut);
+  CHECK_FALSE(matching(bench.path("*.out"), 10).is_cut);
 }
 
 TEST_CASE("inotify tells a write from a move, and forgets a folder that is no longer asked for") {

@@ -4,6 +4,10 @@
 // damaged, as small reads as a pipe may give them.
 #include "daemon/logs/bytes.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -111,6 +115,55 @@ TEST_CASE("damage ends the text and nothing else, as do bytes behind an archive"
   }
   CHECK(decoded(std::string("\x1f\x8b") + std::string(64, 'x')).empty());
   CHECK(decoded("\x28\xb5\x2f\xfd" + std::string(64, 'x')).empty());
+}
+
+TEST_CASE("an archive whose end is missing or damaged says so, a whole one does not") {
+  const auto damage = [](const std::string& raw, std::size_t at_once) {
+    auto bytes = logs::decoded(std::make_unique<Drops>(raw, at_once));
+    REQUIRE(bytes.has_value());
+    read_all(**bytes);
+    return (*bytes)->damage();
+  };
+  const std::string text = lines(20000);
+  for (const std::string& whole : {test::gzipped(text), test::zstd_compressed(text)}) {
+    for (const std::size_t at_once : {std::size_t{1}, std::size_t{1} << 20}) {
+      CHECK(damage(whole, at_once).empty());
+      CHECK(damage(whole + whole, at_once).empty());
+      CHECK(damage(whole + std::string(512, '\0'), at_once).empty());
+      CHECK(damage(whole.substr(0, whole.size() / 2), at_once) == "the archive ends early");
+      CHECK(damage(whole.substr(0, 5), at_once) == "the archive ends early");
+      CHECK(damage(whole + whole.substr(0, 9), at_once) == "the archive ends early");
+      CHECK(damage(whole + "rubbish rubbish", at_once).find("damaged") != std::string::npos);
+      std::string hurt = whole;
+      hurt.replace(hurt.size() / 2, hurt.size() / 4, hurt.size() / 4, 'x');
+      CHECK_FALSE(damage(hurt, at_once).empty());
+    }
+  }
+  CHECK(damage(text, 1000).empty());
+}
+
+TEST_CASE("a file that would keep the reader waiting cannot be read") {
+  std::string folder = (std::filesystem::temp_directory_path() / "collwatch-bytes-XXXXXX").string();
+  REQUIRE(mkdtemp(folder.data()) != nullptr);
+  const std::string path = folder + "/like-kmsg";
+  REQUIRE(mkfifo(path.c_str(), 0600) == 0);
+  const int silent = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  REQUIRE(silent >= 0);
+  logs::Source source;
+  source.name = path;
+  ::alarm(60);  // instead of for ever
+  const auto bytes = logs::open_bytes(source);
+  ::alarm(0);
+  REQUIRE_FALSE(bytes.has_value());
+  CHECK(bytes.error().text.find("like-kmsg: cannot be read") != std::string::npos);
+  // Named on the command line it is a pipe like any other.
+  const auto named = logs::find_sources({path});
+  REQUIRE(named.has_value());
+  CHECK(named->at(0).may_wait);
+  REQUIRE(::write(silent, "text", 4) == 4);
+  CHECK(logs::open_bytes(named->at(0)).has_value());
+  ::close(silent);
+  std::filesystem::remove_all(folder);
 }
 
 TEST_CASE("a pipe that gives a byte at a time is the same log") {
