@@ -50,9 +50,11 @@ Reply reply_of(supervise::OneShotResult result, std::chrono::milliseconds deadli
   if (result.is_too_much || exited == nullptr) {
     return error_reply(500, "collwatch diagnose " + supervise::describe(result.exit));
   }
-  // 0: nothing found, 1: a diagnosis, 2: a log that cannot be read.
-  if (exited->code == 2) return error_reply(400, first_line(result.output));
-  if (exited->code > 2 || result.output.empty() || result.output.front() != '{') {
+  // 0: nothing found, 1: a diagnosis, 2: a log that cannot be read; what was read of a damaged one
+  // is a diagnosis that says so.
+  const bool has_diagnosis = !result.output.empty() && result.output.front() == '{';
+  if (exited->code == 2 && !has_diagnosis) return error_reply(400, first_line(result.output));
+  if (exited->code > 2 || !has_diagnosis) {
     return error_reply(500, "collwatch diagnose " + supervise::describe(result.exit) + ": " +
                                 first_line(result.output));
   }

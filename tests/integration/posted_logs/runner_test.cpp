@@ -127,7 +127,10 @@ TEST_CASE("garbage, zeros and healthy text give no verdict, and no error") {
         std::string("\x1f\x8b broken"), std::string("\x28\xb5\x2f\xfd broken")}) {
     const auto answer = served.post(body);
     REQUIRE(answer.status == 200);
-    CHECK(json::parse(answer.body)["verdict"]["fingerprint"] == "none");
+    const json said = json::parse(answer.body);
+    CHECK(said["verdict"]["fingerprint"] == "none");
+    const bool archive = body.ends_with("broken");
+    CHECK(said["verdict"]["missing_evidence"].empty() == !archive);
   }
 }
 
