@@ -26,8 +26,6 @@ constexpr std::chrono::seconds kMisconfigLasts{30};
 constexpr int kLateLasts = 3;
 /// Share of edge.timeout; an exchange waits for several wake-ups of either side.
 constexpr double kLateShare = 0.1;
-/// Datagrams of the last forty.
-constexpr std::int32_t kLossyPath = 2;
 
 }  // namespace
 
@@ -55,7 +53,7 @@ attribute::ObserverReport Agent::own_report(TimePoint now) const {
     const auto facts = facts_.find(name);
     const std::int32_t lost = facts == facts_.end() ? -1 : facts->second.loss.of_forty();
     // Where datagrams are lost now and then, two in a row that are missing are no silence yet.
-    const bool lossy = lost >= kLossyPath || known_impaired(name);
+    const bool lossy = lost >= attribute::kLossyPath || known_impaired(name);
     const auto interval = config_.edge.interval * (lossy ? 2 : 1);
     attribute::EdgeWord word = link->history().word(*peer, now, interval);
     word.lost = lost;
@@ -102,7 +100,7 @@ bool Agent::any_path_weak() const {
   for (const attribute::ObserverReport& report : heard.reports) {
     for (const attribute::EdgeWord& word : report.edges) {
       const bool fails = word.state == attribute::EdgeState::failing;
-      if (fails || word.late_ms > 0 || word.lost >= kLossyPath) return true;
+      if (fails || word.late_ms > 0 || word.lost >= attribute::kLossyPath) return true;
     }
   }
   return std::any_of(links_.begin(), links_.end(),

@@ -6,11 +6,16 @@
 // every evaluation.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "daemon/attribute/evidence.h"
 
 namespace collwatch::attribute {
+
+/// Datagrams missing of the last forty (EdgeWord::lost) that make a path a lossy one to who uses
+/// it.
+inline constexpr std::int32_t kLossyPath = 2;
 
 struct Impairment {
   Cause cause;                                 ///< node or link

@@ -19,7 +19,6 @@ namespace {
 using model::Outcome;
 using model::Reason;
 
-constexpr std::int32_t kLossy = 2;  ///< datagrams missing
 constexpr int kLosingWords = 2;
 constexpr std::int32_t kNowAndThen = 30;  ///< rounds
 constexpr double kImpairedTrust = 0.05;
@@ -91,7 +90,7 @@ bool is_impaired(const std::vector<Impairment>& known, std::map<Member, int>& lo
   // Where small datagrams are lost, too, large payloads fail for that.
   const bool sized = word.reason == Reason::size_blackhole;
   if (sized && std::max(losing[observer], losing[word.peer]) >= kLosingWords) return true;
-  if (word.lost >= kLossy || word.late_ms > 0) return true;
+  if (word.lost >= kLossyPath || word.late_ms > 0) return true;
   return std::any_of(known.begin(), known.end(),
                      [&](const Impairment& one) { return covers(one.cause, observer, word.peer); });
 }
