@@ -22,6 +22,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/agent/accusations.h"
 #include "daemon/agent/cookies.h"
 #include "daemon/agent/evidence_board.h"
 #include "daemon/agent/group_link.h"
@@ -110,11 +111,10 @@ class Agent {
   bool same_view(const std::string& name) const;
   bool witness_missing(const PeerLink& link) const;
 
-  // agent_verdicts.cpp, agent_publish.cpp
+  // agent_verdicts.cpp, agent_claims.cpp, agent_publish.cpp
   void evaluate_soon();
   void evaluate();
   attribute::ObserverReport own_report(base::TimePoint now) const;
-  bool known_impaired(const std::string& peer) const;
   double late_seconds(const PeerLink& link) const;
   bool any_path_weak() const;
   std::vector<state::Claim> claims(base::TimePoint now) const;
@@ -183,6 +183,7 @@ class Agent {
   Cookies cookies_;
   std::map<std::pair<std::string, model::Reason>, Misconfig> misconfigs_;
   std::unique_ptr<GroupLink> group_;
+  Accusations accusations_{std::chrono::seconds(60)};
 
   std::int64_t round_ = 0;
   std::int64_t clean_rounds_ = 0;

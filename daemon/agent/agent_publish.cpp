@@ -151,9 +151,10 @@ std::vector<exporters::ActiveFingerprint> Agent::active_fingerprints() {
   }
   // Tier B alone is a symptom; three times in a row with nobody named it is worth telling.
   if (active.empty() && group_ && group_->failed_runs() >= kBelievedGroupFailures) {
-    const auto id = group_->last_failure() == model::Outcome::timeout
-                        ? model::Fingerprint::gloo_collective_timeout
-                        : model::Fingerprint::gloo_peer_lost;
+    const model::Outcome last = group_->last_failure();
+    const auto id = last == model::Outcome::timeout ? model::Fingerprint::gloo_collective_timeout
+                    : last == model::Outcome::data_corruption ? model::Fingerprint::data_corruption
+                                                              : model::Fingerprint::gloo_peer_lost;
     auto& entry = active[id];
     if (entry.evidence.empty()) {
       entry.since = std::chrono::system_clock::now() - config_.gloo.interval;

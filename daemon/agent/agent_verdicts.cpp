@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "daemon/agent/agent.h"
-#include "daemon/agent/unlike_the_rest.h"
+#include "daemon/agent/weak_paths.h"
 #include "daemon/attribute/impairment.h"
 
 namespace collwatch::agent {
@@ -19,9 +19,6 @@ using base::TimePoint;
 
 namespace {
 
-constexpr double kClockSkewSeconds = 5.0;
-/// A mismatch that has not shown for this long is mended.
-constexpr std::chrono::seconds kMisconfigLasts{30};
 /// Rounds for which timers that ran late excuse what others feel of it.
 constexpr int kLateLasts = 3;
 /// Share of edge.timeout; an exchange waits for several wake-ups of either side.
@@ -53,7 +50,7 @@ attribute::ObserverReport Agent::own_report(TimePoint now) const {
     const auto facts = facts_.find(name);
     const std::int32_t lost = facts == facts_.end() ? -1 : facts->second.loss.of_forty();
     // Where datagrams are lost now and then, two in a row that are missing are no silence yet.
-    const bool lossy = lost >= attribute::kLossyPath || known_impaired(name);
+    const bool lossy = lost >= attribute::kLossyPath || known_impaired(verdicts_, config_.node, name);
     const auto interval = config_.edge.interval * (lossy ? 2 : 1);
     attribute::EdgeWord word = link->history().word(*peer, now, interval);
     word.lost = lost;
@@ -68,16 +65,6 @@ attribute::ObserverReport Agent::own_report(TimePoint now) const {
                      return word.state == attribute::EdgeState::failing;
                    });
   return report;
-}
-
-/// Is the path to that peer slow or lossy, as a verdict says already?
-bool Agent::known_impaired(const std::string& peer) const {
-  const std::string link = std::min(config_.node, peer) + "<->" + std::max(config_.node, peer);
-  return std::any_of(verdicts_.begin(), verdicts_.end(), [&](const exporters::Verdict& verdict) {
-    const std::string& entity = verdict.entity;
-    return verdict.fingerprint == model::Fingerprint::straggler &&
-           (entity == peer || entity == config_.node || entity == link);
-  });
 }
 
 double Agent::late_seconds(const PeerLink& link) const {
@@ -97,14 +84,10 @@ double Agent::late_seconds(const PeerLink& link) const {
 bool Agent::any_path_weak() const {
   const attribute::Evidence heard = board_.evidence(
       own_report(Clock::now()), std::vector<bool>(board_.size(), true), Clock::now());
-  for (const attribute::ObserverReport& report : heard.reports) {
-    for (const attribute::EdgeWord& word : report.edges) {
-      const bool fails = word.state == attribute::EdgeState::failing;
-      if (fails || word.late_ms > 0 || word.lost >= attribute::kLossyPath) return true;
-    }
-  }
-  return std::any_of(links_.begin(), links_.end(),
-                     [](const auto& link) { return link.second->large_trips().last_was_late(); });
+  return any_weak(heard.reports) ||
+         std::any_of(links_.begin(), links_.end(), [](const auto& link) {
+           return link.second->large_trips().last_was_late();
+         });
 }
 
 void Agent::evaluate() {
@@ -151,94 +134,6 @@ void Agent::record_transition(exporters::Event event) {
                  std::string(model::name(verdict.fingerprint)) + ")";
   }
   ledger_.record(std::move(event));
-}
-
-std::vector<state::Claim> Agent::odd_ones() const {
-  std::map<std::string, std::string> builds{{config_.node, worker_->build()}};
-  std::map<std::string, std::string> intervals{
-      {config_.node, std::to_string(config_.edge.interval.count())}};
-  for (const auto& [name, facts] : facts_) {
-    builds[name] = facts.build;
-    if (facts.interval_ms != 0) intervals[name] = std::to_string(facts.interval_ms);
-  }
-  std::vector<state::Claim> claims;
-  const auto claim = [&claims](const std::string& entity, model::Reason reason,
-                               model::Fingerprint fingerprint) {
-    state::Claim made;
-    made.kind = model::Kind::misconfig;
-    made.entity = entity;
-    made.reason = reason;
-    made.fingerprint = fingerprint;
-    made.highest = model::VerdictState::ticket;
-    claims.push_back(made);
-  };
-  for (const std::string& name : unlike_the_rest(builds, config_.node)) {
-    claim(name, model::Reason::version_mismatch, model::Fingerprint::version_mismatch);
-  }
-  for (const std::string& name : unlike_the_rest(intervals, config_.node)) {
-    claim(name, model::Reason::config_mismatch, model::Fingerprint::none);
-  }
-  return claims;
-}
-
-std::vector<state::Claim> Agent::claims(TimePoint now) const {
-  std::vector<state::Claim> claims;
-  const auto claim = [&](model::Kind kind, const std::string& entity, model::Reason reason,
-                         model::Fingerprint fingerprint, model::VerdictState highest) {
-    state::Claim made;
-    made.kind = kind;
-    made.entity = entity;
-    made.reason = reason;
-    made.fingerprint = fingerprint;
-    made.highest = highest;
-    claims.push_back(made);
-  };
-  // Where no name resolves it is this node's names that are gone, not everybody else.
-  const bool any_address = std::any_of(links_.begin(), links_.end(), [this](const auto& link) {
-    return resolver_.address(link.first).has_value();
-  });
-  for (const auto& [name, link] : links_) {
-    const bool waited = now - link->added_at() > config_.membership.join_grace;
-    if (any_address && !link->joined() && !link->left() && waited) {
-      claim(model::Kind::node, name, model::Reason::never_joined,
-            model::Fingerprint::gloo_init_failed, model::VerdictState::page);
-    }
-  }
-  for (const auto& [key, found] : misconfigs_) {
-    if (now - found.last_seen > kMisconfigLasts) continue;
-    const auto fingerprint = key.second == model::Reason::wrong_interface
-                                 ? model::Fingerprint::gloo_wrong_interface
-                                 : model::Fingerprint::none;
-    claim(model::Kind::misconfig, key.first, key.second, fingerprint, model::VerdictState::ticket);
-  }
-  for (state::Claim& odd : odd_ones()) claims.push_back(std::move(odd));
-  for (const std::string& name : board_.names()) {
-    const auto skew = wall_skew_seconds(name);
-    if (skew && std::abs(*skew) > kClockSkewSeconds) {
-      claim(model::Kind::misconfig, name, model::Reason::clock_skew, model::Fingerprint::none,
-            model::VerdictState::ticket);
-    }
-  }
-  return claims;
-}
-
-std::optional<double> Agent::wall_skew_seconds(const std::string& name) const {
-  const auto wall =
-      std::chrono::duration_cast<Millis>(std::chrono::system_clock::now().time_since_epoch());
-  const double own = static_cast<double>(wall.count() - clock_.round_ms(Clock::now()));
-  std::vector<double> offsets{own};
-  std::optional<double> wanted;
-  if (name == config_.node) wanted = own;
-  for (const auto& [peer, facts] : facts_) {
-    if (!facts.wall_offset_ms) continue;
-    offsets.push_back(static_cast<double>(*facts.wall_offset_ms));
-    if (peer == name) wanted = static_cast<double>(*facts.wall_offset_ms);
-  }
-  // With two clocks nobody can say whose is wrong.
-  if (!wanted || offsets.size() < 3) return std::nullopt;
-  std::nth_element(offsets.begin(), offsets.begin() + static_cast<long>(offsets.size() / 2),
-                   offsets.end());
-  return (*wanted - offsets[offsets.size() / 2]) / 1000.0;
 }
 
 void Agent::update_health(TimePoint now) {

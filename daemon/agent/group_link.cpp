@@ -151,7 +151,7 @@ void GroupLink::on_answer(const decltype(peer::Reply::body)& body) {
 void GroupLink::on_fixed(const peer::GroupFixed& fixed) {
   run_round_ = fixed.round;
   gentle_ = fixed.gentle;
-  size_ = fixed.members.size();
+  members_ = fixed.members;
   if (fixed.members.size() < 2) {
     close();
     handlers_.skipped(model::SkipReason::unavailable);
@@ -258,13 +258,20 @@ void GroupLink::on_report(const wire::CollectiveReport& report) {
   state_ = State::held;
 }
 
+void GroupLink::on_accusations(const wire::GroupAccusations& words) {
+  if (words.attempt != attempt_ || state_ != State::running) return;
+  if (words.round == run_round_) handlers_.accused(members_, words);
+}
+
 void GroupLink::fail(Outcome outcome) {
   const bool forming = state_ != State::running;
   const bool was_retry = around_.round() == retry_round_ || run_round_ == retry_round_;
   if (forming) {
     handlers_.formed(outcome, std::chrono::duration<double>(Clock::now() - began_).count());
   }
-  if (!forming && is_large(around_.config.gloo.sizes, bytes_)) {
+  // Wrong bytes have nothing to do with a path that is full.
+  const bool strained = !forming && outcome != Outcome::data_corruption;
+  if (strained && is_large(around_.config.gloo.sizes, bytes_)) {
     spared_runs_ = spare_next_;
     spare_next_ = std::min(2 * spare_next_, kSpareMost);
   }

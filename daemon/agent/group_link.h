@@ -31,6 +31,8 @@ class GroupLink {
     /// One rendezvous from nothing: how it ended and how long it took.
     std::function<void(model::Outcome, double seconds)> formed;
     std::function<void(model::SkipReason)> skipped;
+    /// Somebody got wrong values: members by rank, and whose they were, see wire.
+    std::function<void(const std::vector<std::string>&, const wire::GroupAccusations&)> accused;
   };
 
   GroupLink(PeerLinkSurroundings& surroundings, const std::string& incarnation, Handlers handlers);
@@ -43,6 +45,7 @@ class GroupLink {
                   peer::Server::Responder respond);
   void on_prepared(const wire::GroupPrepared& message);
   void on_report(const wire::CollectiveReport& report);
+  void on_accusations(const wire::GroupAccusations& words);
   void on_worker_lost();
   void close();
 
@@ -81,7 +84,7 @@ class GroupLink {
   std::string context_id_;  ///< held, or being formed
   std::uint64_t attempt_ = 0;
   std::int64_t run_round_ = 0;
-  std::size_t size_ = 0;
+  std::vector<std::string> members_;  ///< by rank
   std::size_t steps_left_ = 0;
   std::uint32_t bytes_ = 0;  ///< of the run under way
   bool gentle_ = false;      ///< as the host of this meeting said

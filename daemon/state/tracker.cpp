@@ -56,11 +56,21 @@ void Tracker::Impl::note_blindness(const Moment& now, const Evidence& evidence,
   if (sick || cut_off) last_blind = now.round;
 }
 
+/// Edges have named the same already.
+bool Tracker::Impl::inferred(const Claim& claim) const {
+  return std::any_of(records.begin(), records.end(), [&claim](const auto& entry) {
+    const exporters::Verdict& shown = entry.second.shown;
+    return !entry.second.from_claim && shown.kind == claim.kind && shown.entity == claim.entity &&
+           shown.reason == claim.reason;
+  });
+}
+
 void Tracker::Impl::take_claims(const Moment& now, const std::vector<Claim>& claims) {
   for (const Claim& claim : claims) {
     if (!claim.active) continue;
     const std::string key = "claim " + std::string(model::name(claim.kind)) + " " + claim.entity +
                             " " + std::string(model::name(claim.reason));
+    if (records.count(key) == 0 && inferred(claim)) continue;
     const auto [it, is_new] = records.try_emplace(key);
     Record& record = it->second;
     record.claimed_last = now.round;
@@ -100,7 +110,7 @@ bool Tracker::Impl::may_page(const Record& record, const Moment& now) const {
   const int rounds = link ? limits.link_rounds : 2;
   if (record.evidence_rounds < rounds || record.sum < page_score - 1e-9) return false;
   // What was known of it is no longer held against it: its edges are excused, or explained better.
-  if (now.round - record.last_explained > 1) return false;
+  if (record.last_explained != now.round) return false;
   const bool sized = record.reason_known && record.shown.reason == model::Reason::size_blackhole;
   const int patience = sized ? limits.sized_rounds : limits.alive_rounds;
   if (record.alive && record.longest_run < patience) return false;
@@ -195,6 +205,13 @@ Step Tracker::Impl::output() {
     if (x.state != y.state) return x.state > y.state;
     return x.score > y.score;
   });
+  // What a claim and the edges name alike is one verdict.
+  for (auto it = step.verdicts.begin(); it != step.verdicts.end();) {
+    const bool twice = std::any_of(step.verdicts.begin(), it, [&it](const auto& worse) {
+      return worse.kind == it->kind && worse.entity == it->entity && worse.reason == it->reason;
+    });
+    it = twice ? step.verdicts.erase(it) : it + 1;
+  }
   if (static_cast<int>(step.verdicts.size()) > limits.max_verdicts) {
     step.verdicts.resize(static_cast<std::size_t>(limits.max_verdicts));
   }

@@ -44,6 +44,7 @@ struct Tracker::Impl {
   void emit(const Moment& now, const Record& record, const std::string& state, std::string text);
   void note_blindness(const Moment& now, const Evidence& evidence,
                       const std::vector<Explanation>& explanations);
+  bool inferred(const Claim& claim) const;
   void take_claims(const Moment& now, const std::vector<Claim>& claims);
   const Explanation* better_name(const Frame& frame, const Record& record) const;
   void withdraw(const Frame& frame);

@@ -14,7 +14,6 @@
 #include <string>
 #include <vector>
 
-#include "probes/gloo/failure.h"
 #include "probes/gloo/payload.h"
 #include "probes/gloo/values.h"
 
@@ -106,56 +105,75 @@ std::size_t allgather(const Call& call) {
   return wrong;
 }
 
-std::size_t alltoall(const Call& call) {
-  const std::size_t chunk = std::max<std::size_t>(1, call.elements / call.size());
-  Values out(chunk * call.size());
-  Values in(chunk * call.size());
-  fill_values(out, call.tag, call.rank());
+void exchange(const Call& call, Values& out, Values& in) {
   ::gloo::AlltoallOptions options(call.context);
   set_common(options, call);
   options.setInput(out.data(), out.size());
   options.setOutput(in.data(), in.size());
   ::gloo::alltoall(options);
-  std::size_t wrong = 0;
+}
+
+Verified alltoall(const Call& call) {
+  const std::size_t chunk = std::max<std::size_t>(1, call.elements / call.size());
+  Values out(chunk * call.size());
+  Values in(chunk * call.size());
+  fill_values(out, call.tag, call.rank());
+  exchange(call, out, in);
+  Verified result;
   for (std::uint32_t rank = 0; rank < call.size(); ++rank) {
-    wrong += wrong_values(std::span(in).subspan(rank * chunk, chunk), call.tag, rank,
-                          call.rank() * chunk);
+    const std::size_t wrong = wrong_values(std::span(in).subspan(rank * chunk, chunk), call.tag,
+                                           rank, call.rank() * chunk);
+    result.wrong += wrong;
+    if (wrong > 0) result.wrong_from |= 1U << rank;
   }
-  return wrong;
+  return result;
 }
 
 }  // namespace
 
-void run_collective(const Context& context, const wire::CollectiveStep& step, StepKey key,
-                    milliseconds timeout) {
+Verified run_collective(const Context& context, const wire::CollectiveStep& step, StepKey key,
+                        milliseconds timeout) {
   const auto size = static_cast<std::uint64_t>(context->size);
   const Call call{context, tag_of(step, key), timeout,
                   std::max<std::size_t>(1, step.size_bytes / sizeof(std::uint32_t)),
                   static_cast<std::size_t>(static_cast<std::uint64_t>(key.round) % size)};
-  std::size_t wrong = 0;
   switch (step.collective) {
     case model::Collective::barrier:
-      wrong = barrier(call);
-      break;
+      return {barrier(call), 0};
     case model::Collective::allreduce:
-      wrong = allreduce(call);
-      break;
+      return {allreduce(call), 0};
     case model::Collective::broadcast:
-      wrong = broadcast(call);
-      break;
+      return {broadcast(call), 0};
     case model::Collective::allgather:
-      wrong = allgather(call);
-      break;
+      return {allgather(call), 0};
     case model::Collective::alltoall:
-      wrong = alltoall(call);
-      break;
+      return alltoall(call);
   }
-  if (wrong > 0) {
-    throw ProbeError(model::Outcome::data_corruption,
-                     std::string(model::name(step.collective)) + " of " +
-                         std::to_string(step.size_bytes) +
-                         " bytes a rank: " + std::to_string(wrong) + " elements are wrong");
+  return {};
+}
+
+std::vector<std::uint32_t> exchange_accusations(const Context& context, std::uint32_t wrong_from,
+                                                StepKey key, milliseconds timeout) {
+  // A word and its seal for each: whoever damages what it sends must not seem to accuse.
+  constexpr std::size_t kWords = 2;
+  const Call call{context, tag_of({model::Collective::alltoall, 0}, key), timeout, kWords, 0};
+  const auto seal = [&call](std::uint32_t word, std::uint32_t from) {
+    return scramble(word ^ scramble(call.tag + from));
+  };
+  Values out(kWords * call.size());
+  Values in(kWords * call.size());
+  for (std::size_t rank = 0; rank < call.size(); ++rank) {
+    out[kWords * rank] = wrong_from;
+    out[kWords * rank + 1] = seal(wrong_from, call.rank());
   }
+  exchange(call, out, in);
+  std::vector<std::uint32_t> words(call.size());
+  for (std::uint32_t rank = 0; rank < call.size(); ++rank) {
+    const std::uint32_t word = in[kWords * rank];
+    if (in[kWords * rank + 1] == seal(word, rank)) words[rank] = word;
+  }
+  words[call.rank()] = wrong_from;
+  return words;
 }
 
 void warm_up_barrier(const Context& context, milliseconds timeout) {

@@ -3,7 +3,7 @@
 // The worker's control thread: reads the daemon's requests, hands them to the edges and the group,
 // acknowledges every round at once, and leaves when told to (Stop, SIGTERM) or when the daemon is
 // gone (end of the channel). It never waits for an edge, so a missing acknowledgement means that
-// this process does not run. A timer of its own, every 10 ms, measures how late this host lets it.
+// this process does not run. A timer of its own, every 50 ms, measures how late this host lets it.
 #pragma once
 
 #include <chrono>

@@ -5,6 +5,9 @@
 
 #include <pthread.h>
 
+#include <algorithm>
+#include <string>
+
 #include "probes/gloo/collectives.h"
 #include "probes/gloo/dial.h"
 #include "probes/gloo/outcome.h"
@@ -105,8 +108,7 @@ void Group::live() {
   try {
     open();
     for (;;) {
-      const wire::GroupRun run = await_run();
-      for (std::uint32_t i = 0; i < run.steps.size(); ++i) run_step(run, i);
+      run_all(await_run());
     }
   } catch (const Interrupted&) {
     context_.reset();
@@ -164,6 +166,32 @@ wire::GroupRun Group::await_run() {
   return *std::exchange(run_, std::nullopt);
 }
 
+void Group::run_all(const wire::GroupRun& run) {
+  wrong_from_ = 0;
+  corrupt_.reset();
+  for (std::uint32_t i = 0; i < run.steps.size(); ++i) {
+    run_step(run, i);
+    if (i + 1 == run.steps.size()) agree_on_wrong_ones(run);
+    if (!cancelled_ && !corrupt_) around_.reporter.send(current_);
+  }
+  if (!corrupt_) return;
+  current_ = *corrupt_;
+  throw ProbeError(current_.outcome, current_.text);
+}
+
+/// Before the last report, so that the daemon knows the run to be over only when it is.
+void Group::agree_on_wrong_ones(const wire::GroupRun& run) {
+  const auto key = StepKey{run.round, static_cast<std::uint32_t>(run.steps.size())};
+  wire::GroupAccusations words;
+  words.attempt = prepare_.attempt;
+  words.round = run.round;
+  words.wrong_from =
+      exchange_accusations(context_, wrong_from_, key, milliseconds(run.timeout_ms));
+  const bool any = std::any_of(words.wrong_from.begin(), words.wrong_from.end(),
+                               [](std::uint32_t word) { return word != 0; });
+  if (any && !cancelled_) around_.reporter.send(words);
+}
+
 void Group::run_step(const wire::GroupRun& run, std::uint32_t index) {
   if (cancelled_) throw Interrupted();
   const wire::CollectiveStep& step = run.steps[index];
@@ -173,8 +201,9 @@ void Group::run_step(const wire::GroupRun& run, std::uint32_t index) {
   current_.collective = step.collective;
   current_.size_bytes = step.collective == model::Collective::barrier ? 0 : step.size_bytes;
   const auto began = Clock::now();
+  Verified result;
   try {
-    run_collective(context_, step, {run.round, index}, milliseconds(run.timeout_ms));
+    result = run_collective(context_, step, {run.round, index}, milliseconds(run.timeout_ms));
   } catch (...) {
     current_.duration_us = microseconds_since(began);
     throw;
@@ -182,7 +211,13 @@ void Group::run_step(const wire::GroupRun& run, std::uint32_t index) {
   current_.duration_us = microseconds_since(began);
   // A barrier is nothing but waiting for the others.
   if (step.collective == model::Collective::barrier) current_.wait_us = current_.duration_us;
-  if (!cancelled_) around_.reporter.send(current_);
+  wrong_from_ |= result.wrong_from;
+  if (result.wrong == 0 || corrupt_) return;
+  corrupt_ = current_;
+  corrupt_->outcome = model::Outcome::data_corruption;
+  corrupt_->text = std::string(model::name(step.collective)) + " of " +
+                   std::to_string(step.size_bytes) +
+                   " bytes a rank: " + std::to_string(result.wrong) + " elements are wrong";
 }
 
 void Group::enter(model::Phase phase) {

@@ -2,7 +2,8 @@
 //
 // One attempt at the group context, the same way of life as an Edge: prepared, connected by the
 // meeting's result, proven by a warm-up barrier, then runs of collectives until the first failure,
-// which destroys the context at once. A collective in progress cannot be interrupted (Gloo lends no
+// which destroys the context at once. Only wrong values end a run at its end: then all members tell
+// each other whose they were. A collective in progress cannot be interrupted (Gloo lends no
 // handle on it): a cancelled group ends silently when its own deadline does. Public functions are
 // the control thread's and never block, except the destructor.
 #pragma once
@@ -42,7 +43,9 @@ class Group {
   void live();
   void open();
   void connect_context(const std::shared_ptr<GlooDevice>& device);
+  void run_all(const wire::GroupRun& run);
   void run_step(const wire::GroupRun& run, std::uint32_t index);
+  void agree_on_wrong_ones(const wire::GroupRun& run);
   void before_connect(const wire::Blob& own, const wire::Blob& theirs);
   wire::GroupRun await_run();
   void enter(model::Phase phase);
@@ -60,6 +63,8 @@ class Group {
   model::Phase phase_ = model::Phase::device_init;
   std::chrono::steady_clock::time_point connect_deadline_;
   wire::CollectiveReport current_;  ///< what a failure will be reported as
+  std::uint32_t wrong_from_ = 0;    ///< in this run, see Verified
+  std::optional<wire::CollectiveReport> corrupt_;  ///< this run's first step with wrong values
 
   ConnectWatch watch_;
   std::atomic<bool> cancelled_{false};

@@ -16,7 +16,7 @@
 
 namespace collwatch::gloo_probe {
 
-inline constexpr std::uint32_t kPayloadVersion = 1;
+inline constexpr std::uint32_t kPayloadVersion = 2;
 inline constexpr std::uint32_t kSmallBytes = 64;
 inline constexpr std::uint32_t kMaxLargeBytes = 1024 * 1024;
 

@@ -27,6 +27,7 @@ COLLWATCH_MESSAGE(EdgePrepared, "edge_prepared")
 COLLWATCH_MESSAGE(EdgeReport, "edge_report")
 COLLWATCH_MESSAGE(GroupPrepared, "group_prepared")
 COLLWATCH_MESSAGE(CollectiveReport, "collective_report")
+COLLWATCH_MESSAGE(GroupAccusations, "group_accusations")
 COLLWATCH_MESSAGE(RoundAck, "round_ack")
 COLLWATCH_MESSAGE(WorkerError, "worker_error")
 
@@ -103,6 +104,10 @@ void fields(auto& f, M& m) {
   f("attempt", m.attempt, "round", m.round, "phase", m.phase, "collective", m.collective,
     "size_bytes", m.size_bytes, "outcome", m.outcome, "duration_us", m.duration_us, "wait_us",
     m.wait_us, "text", m.text);
+}
+template <Is<GroupAccusations> M>
+void fields(auto& f, M& m) {
+  f("attempt", m.attempt, "round", m.round, "wrong_from", m.wrong_from);
 }
 template <Is<RoundAck> M>
 void fields(auto& f, M& m) {

@@ -98,7 +98,8 @@ struct CollectiveStep {
 };
 
 /// Run these in order on the group context; a CollectiveReport each, stopping at the first failure
-/// (the context is then destroyed at once).
+/// (the context is then destroyed at once). After wrong values the run goes on without reports to
+/// its end, where GroupAccusations and the failure follow.
 struct GroupRun {
   std::uint64_t attempt = 0;
   std::int64_t round = 0;
@@ -173,9 +174,17 @@ struct CollectiveReport {
   std::string text;
 };
 
+/// At the end of a run in which somebody got wrong values, before its last report: by rank, whose
+/// blocks that member got wrong (bit r: rank r's), as each member says itself.
+struct GroupAccusations {
+  std::uint64_t attempt = 0;
+  std::int64_t round = 0;
+  std::vector<std::uint32_t> wrong_from;
+};
+
 struct RoundAck {
   std::int64_t number = 0;
-  /// How late the control thread ran its own 10 ms timer, worst since the last ack.
+  /// How late the control thread ran its own 50 ms timer, worst since the last ack.
   std::int64_t late_us = 0;
 };
 
@@ -187,7 +196,7 @@ struct WorkerError {
 using ToWorker = std::variant<Start, EdgePrepare, EdgeConnect, EdgeClose, Round, GroupPrepare,
                               GroupConnect, GroupRun, GroupClose, Stop>;
 using FromWorker = std::variant<Hello, PhaseEntered, EdgePrepared, EdgeReport, GroupPrepared,
-                                CollectiveReport, RoundAck, WorkerError>;
+                                CollectiveReport, GroupAccusations, RoundAck, WorkerError>;
 
 std::string encode(const ToWorker& message);
 std::string encode(const FromWorker& message);

@@ -174,3 +174,37 @@ TEST_CASE("a closed group says nothing and lets go") {
   CHECK(a.await_exit() == 0);
   CHECK_FALSE(a.peek<CollectiveReport>([](const CollectiveReport&) { return true; }));
 }
+
+TEST_CASE("a member that sends wrong values is named by all others, and keeps nobody waiting") {
+  WorkerProcess a("node-a");
+  WorkerProcess b("node-b", true, "collwatch-probe-gloo-corrupting-group");
+  WorkerProcess c("node-c");
+  const Members members{&a, &b, &c};
+  form_group(members, 1);
+  const std::vector<wire::CollectiveStep> steps = {{Collective::barrier, 0},
+                                                   {Collective::allreduce, 1048576},
+                                                   {Collective::allgather, 1048576},
+                                                   {Collective::alltoall, 1048576}};
+  for (WorkerProcess* member : members) member->send(wire::GroupRun{1, 7, 10000, steps});
+  for (WorkerProcess* member : members) {
+    INFO(member->name());
+    const auto words = member->await<wire::GroupAccusations>();
+    CHECK(words.round == 7);
+    CHECK(words.wrong_from == std::vector<std::uint32_t>{0b010, 0b010, 0b010});
+    CHECK(member->await<CollectiveReport>().outcome == Outcome::ok);  // the barrier
+    const auto report = member->await<CollectiveReport>();
+    CHECK(report.collective == Collective::allreduce);
+    CHECK(report.outcome == Outcome::data_corruption);
+    CHECK(report.text == "allreduce of 1048576 bytes a rank: 8 elements are wrong");
+  }
+  // Small values of it are whole.
+  form_group(members, 2);
+  for (WorkerProcess* member : members) {
+    member->send(wire::GroupRun{2, 8, 10000, {{Collective::alltoall, 4}}});
+  }
+  for (WorkerProcess* member : members) {
+    CHECK(member->await<CollectiveReport>().outcome == Outcome::ok);
+    member->settle();
+    CHECK_FALSE(member->peek<wire::GroupAccusations>([](const auto&) { return true; }));
+  }
+}

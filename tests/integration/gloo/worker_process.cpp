@@ -19,10 +19,11 @@ namespace collwatch::test {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-WorkerProcess::WorkerProcess(std::string name, bool start) : name_(std::move(name)) {
+WorkerProcess::WorkerProcess(std::string name, bool start, const std::string& program)
+    : name_(std::move(name)) {
   auto [ours, theirs] = wire::Channel::make_pair().value();
   channel_ = std::move(ours);
-  std::string path = COLLWATCH_BINARY_DIR "/collwatch-probe-gloo";
+  std::string path = COLLWATCH_BINARY_DIR "/" + program;
   std::array<char*, 2> argv{path.data(), nullptr};
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);

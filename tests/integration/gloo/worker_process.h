@@ -23,7 +23,8 @@ namespace wire = collwatch::wire;
 class WorkerProcess {
  public:
   /// Spawned and, unless `start` is false, greeted: Start sent, Hello received.
-  explicit WorkerProcess(std::string name, bool start = true);
+  explicit WorkerProcess(std::string name, bool start = true,
+                         const std::string& program = "collwatch-probe-gloo");
   ~WorkerProcess();
   WorkerProcess(const WorkerProcess&) = delete;
   WorkerProcess& operator=(const WorkerProcess&) = delete;

@@ -84,7 +84,8 @@ class Host {
     return made;
   }
   static agent::GroupLink::Handlers handlers() {
-    return {[](const auto&) {}, [](Outcome, double) {}, [](model::SkipReason) {}};
+    return {[](const auto&) {}, [](Outcome, double) {}, [](model::SkipReason) {},
+            [](const auto&, const wire::GroupAccusations&) {}};
   }
 
   decltype(peer::Reply::body) from_b(decltype(peer::Request::body) body) {

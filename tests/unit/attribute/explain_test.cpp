@@ -225,9 +225,24 @@ TEST_CASE("a link of which one end is still heard may be no more than lossy") {
   }
 }
 
+TEST_CASE("a node is taken for alive while three quarters of its edges pass datagrams") {
+  const Failure heard{Outcome::timeout, Heard::heard, std::nullopt, 100, 2};
+  EvidenceBuilder world(8, 0, 102);
+  world.all_complain_of(2, heard).complains_of_all(2, heard);
+  CHECK(explain(world.evidence()).at(0).alive);
+  // 14 ears: up to three that miss two in a row are chance.
+  for (const Member ear : {0U, 1U}) world.word(ear, 2).inbound = Heard::silent;
+  world.word(2, 3).inbound = Heard::silent;
+  REQUIRE(text(explain(world.evidence())) == "node 2");
+  CHECK(explain(world.evidence()).at(0).alive);
+  world.word(2, 4).inbound = Heard::silent;
+  REQUIRE(text(explain(world.evidence())) == "node 2");
+  CHECK_FALSE(explain(world.evidence()).at(0).alive);
+}
+
 TEST_CASE("on a path that loses packets large payloads may fail for ever") {
-  EvidenceBuilder world(4, 0, 120);
-  const Failure sized{Outcome::timeout, Heard::heard, Reason::size_blackhole, 100, 20};
+  EvidenceBuilder world(4, 0, 160);
+  const Failure sized{Outcome::timeout, Heard::heard, Reason::size_blackhole, 100, 60};
   world.all_complain_of(2, sized).unheard(2);
   CHECK(explain(world.evidence()).size() == 1);
   world.word(0, 2).lost = 1;

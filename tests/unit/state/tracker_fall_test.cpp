@@ -97,6 +97,24 @@ TEST_CASE("claims rise to their own ceiling in two rounds and fall ten rounds af
   CHECK(bench.verdicts().empty());
 }
 
+TEST_CASE("what a claim and the edges name alike is one verdict") {
+  const state::Claim claim{Kind::node,           "n2",
+                           Reason::data_corruption, Fingerprint::data_corruption,
+                           VerdictState::suspect, true};
+  const Failure corrupt{Outcome::data_corruption, Heard::heard, Reason::data_corruption};
+  Bench claimed_first;
+  claimed_first.ok(1, {claim});
+  CHECK(claimed_first.only().state == VerdictState::suspect);
+  claimed_first.node_fails(2, corrupt, 3);
+  CHECK(claimed_first.only().state == VerdictState::page);
+  Bench seen_first;
+  seen_first.node_fails(2, corrupt, 3);
+  seen_first.take_events();
+  seen_first.ok(1, {claim});
+  CHECK(seen_first.only().state == VerdictState::page);
+  CHECK(seen_first.take_events().empty());
+}
+
 TEST_CASE("a changed member list keeps what still exists, under its new index") {
   Bench bench;
   bench.node_fails(2, kUnreachable, 2);

@@ -259,4 +259,22 @@ TEST_CASE("a node that somebody has reached since is not paged yet") {
   CHECK(bench.only().state == VerdictState::page);
 }
 
+TEST_CASE("what is no longer explained when its page is due is not paged") {
+  Bench bench(8);
+  const auto most = [](EvidenceBuilder& world, const Failure& f) {
+    world.all_complain_of(7, f).unheard(7);
+    EdgeWord& word = world.word(6, 7);
+    word.state = EdgeState::ok;
+    word.round = f.since;
+    word.inbound = Heard::heard;
+  };
+  bench.fails(3, most);
+  CHECK(bench.only().state == VerdictState::suspect);
+  bench.fails(1, [&most](EvidenceBuilder& world, const Failure& f) {
+    most(world, f);
+    for (Member m = 0; m < 8; ++m) world.unheard(m);
+  });
+  CHECK(bench.only().state == VerdictState::suspect);
+}
+
 }  // namespace

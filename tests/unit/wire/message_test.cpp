@@ -71,6 +71,8 @@ std::vector<Sample<FromWorker>> from_worker_samples() {
        R"("phase":"warmup","round":12,"size_bytes":4,)"
        R"("text":"Connection closed by peer [10.0.0.2]:4711","type":"collective_report",)"
        R"("wait_us":20})"},
+      {GroupAccusations{5, 12, {0, 4}},
+       R"({"attempt":5,"round":12,"type":"group_accusations","wrong_from":[0,4]})"},
       {RoundAck{41, 12000}, R"({"late_us":12000,"number":41,"type":"round_ack"})"},
       {WorkerError{"\"quoted\" \n and \t \x01"},
        R"({"text":"\"quoted\" \n and \t \u0001","type":"worker_error"})"}};
