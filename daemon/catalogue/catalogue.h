@@ -39,6 +39,7 @@ struct Pattern {
   model::Fingerprint fingerprint = model::Fingerprint::none;
   bool fallback = false;              ///< speaks only where no pattern without this flag matches
   std::vector<std::string> examples;  ///< lines that `match` finds
+  std::string origin;                 ///< file:line of a user's own file; empty: built in
 };
 
 /// Which of two patterns that match the same line speaks for it; patterns() is in this order only
@@ -82,6 +83,8 @@ struct Entry {
   std::vector<Pattern> patterns;
 };
 
+struct Change;  ///< read_entries.h
+
 class Catalogue {
  public:
   /// The entries that this program was built with. An error is a bug of ours that the tests catch.
@@ -101,6 +104,8 @@ class Catalogue {
   std::vector<Pattern> patterns() const;
 
  private:
+  model::Result<void> apply_all(std::vector<Change> changes, const std::string& name);
+
   std::vector<Entry> entries_;
 };
 

@@ -49,7 +49,7 @@ std::vector<std::string> words() {
 
 class Reader {
  public:
-  explicit Reader(std::string name) : name_(std::move(name)) {}
+  Reader(std::string name, Whose whose) : name_(std::move(name)), whose_(whose) {}
 
   model::Result<std::vector<Change>> read(const Tree& root) {
     const Tree* list = nullptr;
@@ -206,7 +206,10 @@ class Reader {
       complain(item.line, key + ".id", "'" + config::shown(pattern.id) + "' is given twice");
     }
     ids_.push_back(pattern.id);
-    check_match(pattern, match_line, key);
+    if (whose_ == Whose::own) {
+      pattern.origin = name_ + ":" + std::to_string(std::max(item.line, 1));
+      check_match(pattern, match_line, key);
+    }
     entry.patterns.push_back(std::move(pattern));
   }
 
@@ -234,6 +237,7 @@ class Reader {
   }
 
   std::string name_;
+  Whose whose_;
   config::Problems problems_;
   std::vector<Change> changes_;
   std::vector<std::string> ids_;
@@ -242,10 +246,11 @@ class Reader {
 
 }  // namespace
 
-model::Result<std::vector<Change>> read_changes(const std::string& yaml, const std::string& name) {
+model::Result<std::vector<Change>> read_changes(const std::string& yaml, const std::string& name,
+                                                Whose whose) {
   const auto tree = config::parse_yaml(yaml, name);
   if (!tree) return model::fail(tree.error());
-  return Reader(name).read(*tree);
+  return Reader(name, whose).read(*tree);
 }
 
 }  // namespace collwatch::catalogue

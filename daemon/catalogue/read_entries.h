@@ -19,7 +19,13 @@ struct Change {
   std::vector<std::string> given;  ///< keys
 };
 
+enum class Whose {
+  built_in,  ///< patterns are taken as they are
+  own        ///< a user's: patterns are tried on their examples, and carry where they come from
+};
+
 /// Every problem at once, each with file, line and key.
-model::Result<std::vector<Change>> read_changes(const std::string& yaml, const std::string& name);
+model::Result<std::vector<Change>> read_changes(const std::string& yaml, const std::string& name,
+                                                Whose whose);
 
 }  // namespace collwatch::catalogue

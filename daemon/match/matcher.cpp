@@ -46,13 +46,15 @@ Literals required_literals(const std::string& expression, const RE2::Options& op
   std::vector<std::string> atoms;
   filter.Compile(&atoms);
   if (atoms.size() > kMostAtoms) return literals;
+  std::vector<double> rarities;
+  for (const std::string& atom : atoms) rarities.push_back(rarity(atom));
   std::vector<std::size_t> commonest_first(atoms.size());
   std::iota(commonest_first.begin(), commonest_first.end(), std::size_t{0});
   // A single short literal makes the search through all text slow: these go first.
   std::sort(commonest_first.begin(), commonest_first.end(), [&](std::size_t a, std::size_t b) {
     const bool a_is_long = atoms[a].size() >= Sampler::kWidest;
     const bool b_is_long = atoms[b].size() >= Sampler::kWidest;
-    return a_is_long != b_is_long ? b_is_long : rarity(atoms[a]) < rarity(atoms[b]);
+    return a_is_long != b_is_long ? b_is_long : rarities[a] < rarities[b];
   });
   std::vector<bool> is_needed(atoms.size(), true);
   std::vector<int> absent_by_choice;

@@ -4,15 +4,19 @@
 #include "daemon/match/sampler.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <unordered_map>
+#include <utility>
 
 #include "probes/model/result.h"
 
 namespace collwatch::match {
 namespace {
 
-constexpr int kTableBits = 18;
+constexpr int kWordBits = 11;  ///< of the table's length in words
+constexpr int kFirstBit = 46;  ///< where in a hash the number of a bit is
+constexpr int kSecondBit = 40;
 constexpr int kBucketBits = 12;
 constexpr std::uint64_t kFold64 = 0x2020202020202020ULL;
 constexpr std::size_t kLongest = 60000;  ///< of a literal; RE2 bounds expressions far below
@@ -51,34 +55,58 @@ constexpr std::string_view kOrdinary =
     "string int float list dict key keys index indices count counts id ids user users system "
     "service network net plugins transport send recv received receive peer peers local remote "
     "global block blocks size sizes bytes buffer buffers address addresses of to in is at by "
-    "world rendezvous backend gloo nccl_debug cuda_visible_devices collective collectives";
+    "world rendezvous backend gloo nccl_debug cuda_visible_devices collective collectives "
+    "of the of this of these with the with a at the at it at i t at d at at a and the and had and "
+    "have head node load no and time read time real time ed to ed by ed in ed, and ing the the c "
+    "the s the p the r for the in the on the by the from the that the to the is the as the not the "
+    "reporter exporter importer specified specific especially metrics metric_ usage: gpu usage, "
+    "line "
+    "12 lines in packed cached blocked worked checked param_groups params: parameters. weights "
+    "-> -> 3 -> 4 ] -> [ => | it/s s/it train_ n_loss train_loss in_loss al_loss validation "
+    "validating collected connected rejected selected detected directed restored resuming resumed "
+    "starting from preparing prepared compiling compiled computing computed downloading uploading "
+    "find_unused_parameters reducer.cpp their neighbours their own with their loader worker per "
+    "worker "
+    "running: 12 waiting: 3 usage: 14 a find to find "
+    "tokenizer tokenized generating generated generation evaluating evaluation inference serving";
 
-constexpr std::uint64_t kGramMask = (std::uint64_t{1} << (8 * Sampler::kGram)) - 1;
-
-std::uint64_t gram_of(std::uint64_t word) {
-  return (word | kFold64) & kGramMask;
-}
-
-/// From kGram bytes; slow, since it is put together from parts.
-std::uint64_t gram_at(const char* text) {
+/// Up to 8 bytes.
+std::uint64_t word_of(const char* text, std::size_t size) {
   std::uint64_t word = 0;
-  std::memcpy(&word, text, Sampler::kGram);
-  return gram_of(word);
+  std::memcpy(&word, text, size);
+  return word;
 }
 
-std::uint32_t slot_of(std::uint64_t gram) {
-  return static_cast<std::uint32_t>((gram * 0x9E3779B97F4A7C15ULL) >> (64 - kTableBits));
+/// Of the gram that a word begins with, folded. The factor ends in zeros, so that the bytes behind
+/// the gram make no difference to the result.
+std::uint64_t hash_of(std::uint64_t word) {
+  return (word | kFold64) * (0x9E3779B97F4A7C15ULL << (64 - 8 * Sampler::kGram));
 }
 
-std::uint32_t bucket_of(std::uint32_t slot) {
-  return slot >> (kTableBits - kBucketBits);
+/// Of the gram at `text`, from where there must be a whole word to read.
+std::uint64_t hash_at(const char* text) {
+  return hash_of(word_of(text, sizeof(std::uint64_t)));
+}
+
+/// The same where there may be no more than the gram.
+std::uint64_t hash_at_end(const char* text) {
+  return hash_of(word_of(text, Sampler::kGram));
+}
+
+/// In the lowest bit: whether both bits of a hash are set in its word of the table. Two, so that
+/// hardly any other gram has the same.
+std::uint64_t seen(const std::uint64_t* table, std::uint64_t hash) {
+  const std::uint64_t word = table[hash >> (64 - kWordBits)];
+  return (word >> ((hash >> kFirstBit) % 64)) & (word >> ((hash >> kSecondBit) % 64));
+}
+
+std::uint32_t bucket_of(std::uint64_t hash) {
+  return static_cast<std::uint32_t>(hash >> (64 - kBucketBits));
 }
 
 /// Up to kWidest bytes, folded.
 std::uint64_t word_at(const char* text, std::size_t size) {
-  std::uint64_t word = 0;
-  std::memcpy(&word, text, size);
-  return word | kFold64;
+  return word_of(text, size) | kFold64;
 }
 
 /// How often a gram occurs in ordinary text.
@@ -86,11 +114,11 @@ int commonness(const char* gram) {
   static const auto counts = [] {
     std::unordered_map<std::uint64_t, int> counted;
     for (std::size_t at = 0; at + Sampler::kGram <= kOrdinary.size(); ++at) {
-      ++counted[gram_at(kOrdinary.data() + at)];
+      ++counted[hash_at_end(kOrdinary.data() + at)];
     }
     return counted;
   }();
-  const auto it = counts.find(gram_at(gram));
+  const auto it = counts.find(hash_at_end(gram));
   return it == counts.end() ? 0 : it->second;
 }
 
@@ -105,12 +133,26 @@ double surprise(char c) {
   return folded >= 'a' && folded <= 'z' ? 6.5 : 6.0;
 }
 
-/// Where the window of `width` bytes begins whose grams ordinary text holds least.
+/// How much less rare a gram makes the text that it is in.
+double familiarity(const char* gram) {
+  const int count = commonness(gram);
+  return count == 0 ? 0 : std::min(12.0, 4.0 + 2.0 * count);
+}
+
+/// Where the window of `width` bytes begins that rarity() likes best.
 std::size_t rarest_window(const std::string& literal, std::size_t width) {
+  std::vector<double> of_byte;
+  std::vector<double> of_gram;
+  for (std::size_t at = 0; at < literal.size(); ++at) {
+    of_byte.push_back(surprise(literal[at]));
+    if (at + Sampler::kGram <= literal.size()) of_gram.push_back(familiarity(literal.data() + at));
+  }
   std::size_t best = 0;
   double best_score = -1e9;
   for (std::size_t at = 0; at + width <= literal.size(); ++at) {
-    const double score = rarity(std::string_view(literal).substr(at, width));
+    double score = 0;
+    for (std::size_t i = at; i < at + width; ++i) score += of_byte[i];
+    for (std::size_t i = at; i + Sampler::kGram <= at + width; ++i) score -= of_gram[i];
     if (score > best_score) {
       best_score = score;
       best = at;
@@ -122,18 +164,20 @@ std::size_t rarest_window(const std::string& literal, std::size_t width) {
 }  // namespace
 
 bool equal_folded(const char* a, const char* b, std::size_t size) {
-  for (std::size_t i = 0; i < size; ++i) {
-    if ((a[i] | 0x20) != (b[i] | 0x20)) return false;
+  for (; size >= sizeof(std::uint64_t); size -= sizeof(std::uint64_t)) {
+    if (((word_of(a, sizeof(std::uint64_t)) ^ word_of(b, sizeof(std::uint64_t))) & ~kFold64) != 0)
+      return false;
+    a += sizeof(std::uint64_t);
+    b += sizeof(std::uint64_t);
   }
-  return true;
+  return ((word_of(a, size) ^ word_of(b, size)) & ~kFold64) == 0;
 }
 
 double rarity(std::string_view part) {
   double score = 0;
   for (const char c : part) score += surprise(c);
   for (std::size_t at = 0; at + Sampler::kGram <= part.size(); ++at) {
-    const int count = commonness(part.data() + at);
-    if (count > 0) score -= std::min(12.0, 4.0 + 2.0 * count);
+    score -= familiarity(part.data() + at);
   }
   return score;
 }
@@ -146,24 +190,28 @@ Sampler::Sampler(std::vector<std::string> literals) : literals_(std::move(litera
   stride_ = width - kGram + 1;
   const std::string ones(width, '\xff');
   std::memcpy(&window_mask_, ones.data(), width);
-  table_.resize((std::size_t{1} << kTableBits) / 64);
+  table_.resize(std::size_t{1} << kWordBits);
+  std::vector<std::pair<std::uint32_t, Place>> places;  // and the bucket of each
   for (std::size_t i = 0; i < literals_.size(); ++i) {
     COLLWATCH_ASSERT(literals_[i].size() <= kLongest);
     const std::size_t start = rarest_window(literals_[i], width);
     const char* const window = literals_[i].data() + start;
     for (std::size_t offset = 0; offset < stride_; ++offset) {
-      const std::uint32_t slot = slot_of(gram_at(window + offset));
-      table_[slot / 64] |= std::uint64_t{1} << (slot % 64);
-      places_.push_back({word_at(window, width) & window_mask_, bucket_of(slot),
-                         static_cast<std::uint8_t>(offset), static_cast<std::uint16_t>(start),
-                         static_cast<int>(i)});
+      const std::uint64_t hash = hash_at_end(window + offset);
+      table_[hash >> (64 - kWordBits)] |= (std::uint64_t{1} << ((hash >> kFirstBit) % 64)) |
+                                          (std::uint64_t{1} << ((hash >> kSecondBit) % 64));
+      const Place place{word_at(window, width) & window_mask_, static_cast<std::int32_t>(i),
+                        static_cast<std::uint16_t>(start), static_cast<std::uint8_t>(offset)};
+      places.emplace_back(bucket_of(hash), place);
     }
   }
-  std::sort(places_.begin(), places_.end(), [](const Place& a, const Place& b) {
-    return a.bucket != b.bucket ? a.bucket < b.bucket : a.literal < b.literal;
-  });
+  std::stable_sort(places.begin(), places.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
   bucket_.assign((std::size_t{1} << kBucketBits) + 1, 0);
-  for (const Place& place : places_) ++bucket_[place.bucket + 1];
+  for (const auto& [bucket, place] : places) {
+    ++bucket_[bucket + 1];
+    places_.push_back(place);
+  }
   for (std::size_t i = 1; i < bucket_.size(); ++i) bucket_[i] += bucket_[i - 1];
 }
 
@@ -185,30 +233,40 @@ void Sampler::check(std::string_view text, std::size_t at, std::uint32_t bucket,
   }
 }
 
+void Sampler::check_four(std::string_view text, std::size_t at, std::vector<Hit>& hits) const {
+  std::uint64_t hashes[4];
+  unsigned which = 0;
+  for (unsigned i = 0; i < 4; ++i) {
+    hashes[i] = hash_at(text.data() + at + i * stride_);
+    which |= static_cast<unsigned>(seen(table_.data(), hashes[i]) & 1U) << i;
+  }
+  for (; which != 0; which &= which - 1) {
+    const auto i = static_cast<std::size_t>(std::countr_zero(which));
+    check(text, at + i * stride_, bucket_of(hashes[i]), hits);
+  }
+}
+
 void Sampler::find(std::string_view text, std::vector<Hit>& hits) const {
   if (literals_.empty()) return;
   const std::uint64_t* const table = table_.data();
-  const char* const data = text.data();
   const std::size_t stride = stride_;
-  const auto slot_at = [data](std::size_t at) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, data + at, sizeof word);
-    return slot_of(gram_of(word));
-  };
-  const auto bit = [table](std::uint32_t slot) { return table[slot / 64] >> (slot % 64); };
-  std::size_t at = 0;
-  // Four positions to a branch: nearly always none of them is of interest.
-  for (; at + 3 * stride + sizeof(std::uint64_t) <= text.size(); at += 4 * stride) {
-    const std::uint32_t slots[4] = {slot_at(at), slot_at(at + stride), slot_at(at + 2 * stride),
-                                    slot_at(at + 3 * stride)};
-    if (((bit(slots[0]) | bit(slots[1]) | bit(slots[2]) | bit(slots[3])) & 1U) == 0) continue;
-    for (std::size_t i = 0; i < 4; ++i) {
-      if ((bit(slots[i]) & 1U) != 0) check(text, at + i * stride, bucket_of(slots[i]), hits);
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  if (text.size() >= 3 * stride + sizeof(std::uint64_t)) {
+    // Four positions to a branch: nearly always none of them is of interest. Where one is, it is
+    // hashed again: to remember the hashes would take registers from this loop.
+    const char* const last = end - 3 * stride - sizeof(std::uint64_t);
+    for (; at <= last; at += 4 * stride) {
+      const std::uint64_t any = seen(table, hash_at(at)) | seen(table, hash_at(at + stride)) |
+                                seen(table, hash_at(at + 2 * stride)) |
+                                seen(table, hash_at(at + 3 * stride));
+      if ((any & 1U) != 0) check_four(text, static_cast<std::size_t>(at - text.data()), hits);
     }
   }
-  for (; at + kGram <= text.size(); at += stride) {
-    const std::uint32_t slot = slot_of(gram_at(data + at));
-    if ((bit(slot) & 1U) != 0) check(text, at, bucket_of(slot), hits);
+  for (auto rest = static_cast<std::size_t>(at - text.data()); rest + kGram <= text.size();
+       rest += stride) {
+    const std::uint64_t hash = hash_at_end(text.data() + rest);
+    if ((seen(table, hash) & 1U) != 0) check(text, rest, bucket_of(hash), hits);
   }
 }
 

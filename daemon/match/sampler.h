@@ -38,19 +38,19 @@ class Sampler {
  private:
   struct Place {
     std::uint64_t window = 0;  ///< its bytes, folded
-    std::uint32_t bucket = 0;
-    std::uint8_t in_window = 0;    ///< where the gram is
+    std::int32_t literal = 0;
     std::uint16_t in_literal = 0;  ///< where the window is
-    int literal = 0;
+    std::uint8_t in_window = 0;    ///< where the gram is
   };
 
+  void check_four(std::string_view text, std::size_t at, std::vector<Hit>& hits) const;
   void check(std::string_view text, std::size_t at, std::uint32_t bucket,
              std::vector<Hit>& hits) const;
 
   std::vector<std::string> literals_;
   std::size_t stride_ = 1;
   std::uint64_t window_mask_ = 0;
-  std::vector<std::uint64_t> table_;   ///< a bit for each hash of a gram
+  std::vector<std::uint64_t> table_;   ///< two bits for each gram, in one word
   std::vector<std::uint32_t> bucket_;  ///< of a shorter hash: where its places begin
   std::vector<Place> places_;
 };
