@@ -132,15 +132,20 @@ bool Collector::marks(const std::vector<int>& expressions, std::string_view text
 
 /// The grammar's part that says what is written in the line.
 void Collector::add_fields(const std::vector<int>& expressions, std::string_view text,
-                           Event& event) {
+                           bool is_known, Event& event) {
   std::vector<match::Field> fields;
+  const auto add = [&](int expression) {
+    fields.clear();
+    if (!patterns_.matcher().fields(expression, text, fields)) return;
+    for (auto& [name, value] : fields) event.fields.try_emplace(name, std::move(value));
+    is_known = true;
+  };
   for (const int expression : expressions) {
     const Rule* const found = patterns_.rule(expression);
-    if (found == nullptr || (found->mark != Mark::fields && found->mark != Mark::beside)) continue;
-    fields.clear();
-    if (!patterns_.matcher().fields(expression, text, fields)) continue;
-    for (auto& [name, value] : fields) event.fields.try_emplace(name, std::move(value));
+    if (found != nullptr && found->mark == Mark::fields) add(expression);
   }
+  // Not to what merely shares a word with something: the prefilter must make no difference.
+  if (is_known) std::for_each(patterns_.beside().begin(), patterns_.beside().end(), add);
 }
 
 void Collector::rule(const Rule& found, Event& event, Open& open) {
@@ -236,15 +241,10 @@ void Collector::exited(Event& event) {
 
 /// The catalogue's part: of several patterns the catalogue says which one speaks.
 int Collector::speaker(const std::vector<int>& expressions, std::string_view raw,
-                       std::string_view text) const {
+                       std::string_view text, Place place) {
   for (const int expression : expressions) {  // the grammar's first, then as the catalogue wants it
-    if (patterns_.pattern(expression) == nullptr) continue;
-    // Some patterns hold part of a prefix, others are anchored behind it.
-    if (patterns_.matcher().matches(expression, raw) ||
-        (text.size() != raw.size() && patterns_.looks_at_ends(expression) &&
-         patterns_.matcher().matches(expression, text))) {
-      return expression;
-    }
+    if (patterns_.pattern(expression) == nullptr || is_off(expression)) continue;
+    if (finds(expression, raw, text, place)) return expression;
   }
   return kNoPattern;
 }
@@ -253,8 +253,11 @@ void Collector::speak(int expression, std::string_view raw, std::string_view tex
   const catalogue::Pattern& pattern = *patterns_.pattern(expression);
   std::vector<match::Field> fields;
   const match::Matcher& matcher = patterns_.matcher();
+  const bool is_timed = takes_time_ && patterns_.is_own(expression);
+  const auto start = is_timed ? Budget::processor_time() : std::chrono::nanoseconds(0);
   if (matcher.has_fields(expression) && !matcher.fields(expression, raw, fields))
     matcher.fields(expression, text, fields);
+  if (is_timed) budget_->charge(expression, Budget::processor_time() - start, event.place);
   for (auto& [name, value] : fields) event.fields.try_emplace(name, std::move(value));
   event.pattern = pattern.id;
   event.fingerprint = pattern.fingerprint;

@@ -29,6 +29,15 @@ std::string_view shorten(std::string_view text, std::size_t around) {
   return text.substr(start, kLongestLine);
 }
 
+/// Without what launchers and loggers put around it.
+std::string_view peeled(std::string_view raw, logs::Who& who) {
+  std::string_view text = logs::peel(raw, who);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\r' || text.back() == '\0')) {
+    text.remove_suffix(1);
+  }
+  return text;
+}
+
 std::string key_of(const logs::Who& who) {
   if (who.is_kernel) return "kernel";
   if (who.rank) return "r" + std::to_string(*who.rank);
@@ -51,8 +60,8 @@ std::string opening(std::string_view text) {
 
 }  // namespace
 
-Collector::Collector(const Patterns& patterns, int file, logs::Source source)
-    : patterns_(patterns), file_(file) {
+Collector::Collector(const Patterns& patterns, int file, logs::Source source, Budget* budget)
+    : patterns_(patterns), budget_(budget), file_(file) {
   facts_.source = std::move(source);
 }
 
@@ -61,8 +70,7 @@ std::size_t Collector::skip(const logs::Block& block, std::size_t start, std::si
                             long& number) {
   const std::string_view text = block.text;
   const long here = facts_.bytes + static_cast<long>(start);
-  if (here < kLookAtAll || number <= look_until_ || !patterns_.matcher().unfiltered().empty())
-    return start;
+  if (here < kLookAtAll || number <= look_until_ || tries_every_line()) return start;
   const std::size_t tail = block.is_last ? kFileTail : kBlockTail;
   std::size_t stop = text.size() > tail ? text.size() - tail : 0;
   if (next_found < found_.size()) stop = std::min(stop, found_[next_found].at);
@@ -102,6 +110,7 @@ void Collector::add(const logs::Block& block) {
     if (newline != nullptr) ++number;
   }
   facts_.bytes += static_cast<long>(text.size());
+  if (budget_ != nullptr) budget_->read(text.size());
   next_line_ = number;
   facts_.lines = number - 1 + (block.ends_line || text.empty() ? 0 : 1);
 }
@@ -113,28 +122,59 @@ void Collector::physical_line(std::string_view line_text, long number, const Can
   if (!line_text.empty() && line_text.back() == '\r') line_text.remove_suffix(1);  // DOS line ends
   for (std::size_t start = 0; start <= line_text.size();) {
     const std::size_t end = std::min(line_text.find('\r', start), line_text.size());
-    expressions = patterns_.matcher().unfiltered();
+    expressions.clear();
     std::size_t around = 0;
     while (from < to && found[from].at - offset < end) {
       around = found[from].at - offset - std::min(start, found[from].at - offset);
-      if (std::find(expressions.begin(), expressions.end(), found[from].expression) ==
-          expressions.end()) {
+      if (!is_off(found[from].expression) &&
+          std::find(expressions.begin(), expressions.end(), found[from].expression) ==
+              expressions.end()) {
         expressions.push_back(found[from].expression);
       }
       ++from;
     }
     const bool is_last = end == line_text.size();
+    const std::string_view text = shorten(line_text.substr(start, end - start), around);
+    if (budget_ != nullptr) takes_time_ = budget_->takes_time();
+    if (tries_every_line()) try_every_line(text, {file_, number}, expressions);
     if (!expressions.empty()) {
-      expressions.insert(expressions.end(), patterns_.beside().begin(), patterns_.beside().end());
-      std::sort(expressions.begin(), expressions.end(),
-                [&](int a, int b) { return patterns_.place(a) < patterns_.place(b); });
+      std::sort(expressions.begin(), expressions.end(), [&](int a, int b) {
+        return std::pair(patterns_.place(a), a) < std::pair(patterns_.place(b), b);
+      });
     }
     // Of a bar's many states only those that say something, and the last.
     if (!expressions.empty() || is_last) {
-      line(shorten(line_text.substr(start, end - start), around), number, expressions);
+      line(text, number, expressions);
     }
     start = end + 1;
   }
+}
+
+bool Collector::tries_every_line() const {
+  return budget_ == nullptr ? !patterns_.matcher().unfiltered().empty()
+                            : budget_->tries_every_line();
+}
+
+void Collector::try_every_line(std::string_view raw, Place place, std::vector<int>& expressions) {
+  logs::Who nobody;
+  const std::string_view text = peeled(raw, nobody);
+  for (const int expression : patterns_.matcher().unfiltered()) {
+    if (!is_off(expression) && finds(expression, raw, text, place))
+      expressions.push_back(expression);
+  }
+}
+
+/// Some patterns hold part of a prefix, others are anchored behind it.
+bool Collector::finds(int expression, std::string_view raw, std::string_view text, Place place) {
+  const auto finds_in = [&](std::string_view part) {
+    return patterns_.matcher().matches(expression, part);
+  };
+  const bool is_timed = takes_time_ && patterns_.is_own(expression);
+  const auto start = is_timed ? Budget::processor_time() : std::chrono::nanoseconds(0);
+  const bool found = finds_in(raw) || (text.size() != raw.size() &&
+                                       patterns_.looks_at_ends(expression) && finds_in(text));
+  if (is_timed) budget_->charge(expression, Budget::processor_time() - start, place);
+  return found;
 }
 
 Collector::Open& Collector::open_of(const logs::Who& who) {
@@ -166,10 +206,7 @@ void Collector::line(std::string_view raw, long number, const std::vector<int>& 
   if (is_full() && number > look_until_ && !expressions.empty() && !patterns_.may_act(expressions))
     return;
   logs::Who who;
-  std::string_view text = logs::peel(raw, who);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\r' || text.back() == '\0')) {
-    text.remove_suffix(1);
-  }
+  const std::string_view text = peeled(raw, who);
   const Place place{file_, number};
   if (!who.is_kernel && tells_zone(who.time)) {
     if (facts_.first_time.empty()) facts_.first_time = who.time;
@@ -192,8 +229,13 @@ void Collector::line(std::string_view raw, long number, const std::vector<int>& 
     }
     is_exception = part == Tracebacks::Part::exception;
   }
+  const bool may_act = patterns_.may_act(expressions);
   const bool is_settled_here = !is_exception && is_settled(open, expressions);
-  if (is_settled_here && !patterns_.may_act(expressions)) return;
+  if (is_settled_here && !may_act) return;
+  const int expression = is_settled_here ? kNoPattern : speaker(expressions, raw, text, place);
+  const bool is_dropped =
+      is_settled_here || (!is_exception && expression != kNoPattern && !has_room(open, expression));
+  if (is_dropped && !may_act) return;
   Event event;
   event.place = place;
   event.rank_is_guess = key_of(who).empty() && !sticky_.empty();
@@ -201,10 +243,8 @@ void Collector::line(std::string_view raw, long number, const std::vector<int>& 
   event.is_strong = who.severity != 'W' && who.severity != 'I';
   event.who = std::move(who);
   const bool is_structure = marks(expressions, text, event, open);
-  if (is_settled_here) return;
-  const int expression = speaker(expressions, raw, text);
-  if (!is_exception && expression != kNoPattern && !has_room(open, expression)) return;
-  add_fields(expressions, text, event);
+  if (is_dropped) return;
+  add_fields(expressions, text, is_structure || expression != kNoPattern, event);
   event.text = logs::printable(text);
   if (expression != kNoPattern) speak(expression, raw, text, event);
   if (is_exception) {

@@ -14,6 +14,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "daemon/diagnose/budget.h"
 #include "daemon/diagnose/facts.h"
 #include "daemon/diagnose/patterns.h"
 #include "daemon/diagnose/tracebacks.h"
@@ -23,8 +24,9 @@ namespace collwatch::diagnose {
 
 class Collector {
  public:
-  /// `file` is the index that places carry.
-  Collector(const Patterns& patterns, int file, logs::Source source);
+  /// `file` is the index that places carry. Without a budget all patterns are tried: for those that
+  /// are built in.
+  Collector(const Patterns& patterns, int file, logs::Source source, Budget* budget = nullptr);
 
   /// One block of whole lines.
   void add(const logs::Block& block);
@@ -67,9 +69,16 @@ class Collector {
   /// Whether the line is structure: part of a report, of a traceback, of an abort.
   bool marks(const std::vector<int>& expressions, std::string_view text, Event& event, Open& open);
   /// The catalogue's expression that speaks for the line, or kNoPattern.
-  int speaker(const std::vector<int>& expressions, std::string_view raw,
-              std::string_view text) const;
-  void add_fields(const std::vector<int>& expressions, std::string_view text, Event& event);
+  int speaker(const std::vector<int>& expressions, std::string_view raw, std::string_view text,
+              Place place);
+  /// Whether there are expressions without a literal, which are tried on every line.
+  bool tries_every_line() const;
+  bool is_off(int expression) const { return budget_ != nullptr && budget_->is_off(expression); }
+  /// Those of them that find something in the line, behind what is in `expressions`.
+  void try_every_line(std::string_view raw, Place place, std::vector<int>& expressions);
+  bool finds(int expression, std::string_view raw, std::string_view text, Place place);
+  void add_fields(const std::vector<int>& expressions, std::string_view text, bool is_known,
+                  Event& event);
   void speak(int expression, std::string_view raw, std::string_view text, Event& event);
   void rule(const Rule& rule, Event& event, Open& open);
   void exited(Event& event);
@@ -81,6 +90,8 @@ class Collector {
   Open& open_of(const logs::Who& who);
 
   const Patterns& patterns_;
+  Budget* budget_;
+  bool takes_time_ = false;  ///< of the line that is looked at
   int file_;
   FileFacts facts_;
   std::map<std::string, Open> open_;

@@ -10,20 +10,45 @@
 #include "daemon/diagnose/conclude.h"
 
 namespace collwatch::diagnose {
+namespace {
 
-model::Result<Engine> Engine::build(catalogue::Catalogue catalogue) {
+constexpr std::size_t kMostNamed = 3;
+
+/// Which patterns of users' own files were too slow to be tried on all lines; empty where none.
+std::string stopped_patterns(const Budget& budget, const Patterns& patterns,
+                             const std::vector<FileFacts>& files) {
+  const std::vector<Budget::Stopped>& stopped = budget.stopped();
+  if (stopped.empty()) return {};
+  std::string text;
+  for (std::size_t i = 0; i < std::min(stopped.size(), kMostNamed); ++i) {
+    const catalogue::Pattern& pattern = *patterns.pattern(stopped[i].expression);
+    const Place& place = stopped[i].place;
+    text += (i == 0 ? "" : ", ") + pattern.id + " (" + pattern.origin + ") after " +
+            files[static_cast<std::size_t>(place.file)].source.name + ":" +
+            std::to_string(place.line);
+  }
+  if (stopped.size() > kMostNamed)
+    text += " and " + std::to_string(stopped.size() - kMostNamed) + " others";
+  return "patterns of your own that were too slow to be tried on all lines: " + text +
+         "; a word of eight letters that must be in the line makes a pattern fast";
+}
+
+}  // namespace
+
+model::Result<Engine> Engine::build(catalogue::Catalogue catalogue, Allowance allowance) {
   auto patterns = Patterns::build(catalogue);
   if (!patterns) return model::fail(patterns.error());
   Engine engine;
   engine.catalogue_ = std::move(catalogue);
   engine.patterns_ = std::move(*patterns);
+  engine.allowance_ = allowance;
   return engine;
 }
 
 model::Result<FileFacts> Engine::read(const logs::Source& source,
                                       std::unique_ptr<logs::Bytes> bytes, int file, long before,
-                                      const Progress& progress) const {
-  Collector collector(patterns_, file, source);
+                                      const Progress& progress, Budget& budget) const {
+  Collector collector(patterns_, file, source, &budget);
   logs::LineBlocks blocks(std::move(bytes));
   for (;;) {
     const auto block = blocks.next();
@@ -44,9 +69,11 @@ model::Result<FileFacts> Engine::read(const logs::Source& source,
   return facts;
 }
 
-Diagnosis Engine::conclude(std::vector<FileFacts> files,
+Diagnosis Engine::conclude(std::vector<FileFacts> files, const Budget& budget,
                            std::chrono::steady_clock::time_point start) const {
+  std::string stopped = stopped_patterns(budget, patterns_, files);
   Diagnosis diagnosis = diagnose::conclude(build_job(std::move(files)), catalogue_);
+  if (!stopped.empty()) diagnosis.verdict.missing_evidence.push_back(std::move(stopped));
   diagnosis.scanned.seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return diagnosis;
@@ -62,32 +89,35 @@ model::Result<Diagnosis> Engine::run(std::vector<logs::Source> sources,
                      const int second = b.hint.attempt.value_or(0);
                      return first != second ? first < second : a.name < b.name;
                    });
+  Budget budget(patterns_, allowance_);
   std::vector<FileFacts> files;
   long bytes = 0;
   for (const logs::Source& source : sources) {
     auto opened = logs::open_bytes(source);
     if (!opened) return model::fail(opened.error());
-    auto facts = read(source, std::move(*opened), static_cast<int>(files.size()), bytes, progress);
+    auto facts =
+        read(source, std::move(*opened), static_cast<int>(files.size()), bytes, progress, budget);
     if (!facts) return model::fail(facts.error());
     bytes += facts->bytes;
     files.push_back(std::move(*facts));
   }
-  return conclude(std::move(files), start);
+  return conclude(std::move(files), budget, start);
 }
 
 model::Result<Diagnosis> Engine::run_inputs(std::vector<Input> inputs,
                                             const Progress& progress) const {
   const auto start = std::chrono::steady_clock::now();
+  Budget budget(patterns_, allowance_);
   std::vector<FileFacts> files;
   long bytes = 0;
   for (Input& input : inputs) {
-    auto facts =
-        read(input.source, std::move(input.bytes), static_cast<int>(files.size()), bytes, progress);
+    auto facts = read(input.source, std::move(input.bytes), static_cast<int>(files.size()), bytes,
+                      progress, budget);
     if (!facts) return model::fail(facts.error());
     bytes += facts->bytes;
     files.push_back(std::move(*facts));
   }
-  return conclude(std::move(files), start);
+  return conclude(std::move(files), budget, start);
 }
 
 model::Result<Diagnosis> Engine::run_text(const std::string& text, const std::string& name) const {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "daemon/catalogue/catalogue.h"
+#include "daemon/diagnose/budget.h"
 #include "daemon/diagnose/diagnosis.h"
 #include "daemon/diagnose/facts.h"
 #include "daemon/diagnose/patterns.h"
@@ -27,7 +28,8 @@ struct Input {
 /// Compiled once, used for any number of diagnoses; not changed by them.
 class Engine {
  public:
-  static model::Result<Engine> build(catalogue::Catalogue catalogue);
+  /// `allowance` is for the patterns that come from users' own files.
+  static model::Result<Engine> build(catalogue::Catalogue catalogue, Allowance allowance = {});
 
   /// Called now and then with the bytes read so far; false stops the run with an error.
   using Progress = std::function<bool(long bytes)>;
@@ -48,12 +50,14 @@ class Engine {
 
  private:
   model::Result<FileFacts> read(const logs::Source& source, std::unique_ptr<logs::Bytes> bytes,
-                                int file, long before, const Progress& progress) const;
-  Diagnosis conclude(std::vector<FileFacts> files,
+                                int file, long before, const Progress& progress,
+                                Budget& budget) const;
+  Diagnosis conclude(std::vector<FileFacts> files, const Budget& budget,
                      std::chrono::steady_clock::time_point start) const;
 
   catalogue::Catalogue catalogue_;
   Patterns patterns_;
+  Allowance allowance_;
 };
 
 }  // namespace collwatch::diagnose

@@ -8,17 +8,20 @@
 
 namespace collwatch::diagnose {
 
-model::Result<Patterns> Patterns::build(const catalogue::Catalogue& catalogue) {
+model::Result<Patterns> Patterns::build(const catalogue::Catalogue& catalogue,
+                                        match::Prefilter prefilter) {
   Patterns patterns;
   std::vector<std::string> expressions;
   for (const Rule& rule : grammar()) {
     if (rule.mark == Mark::beside) patterns.beside_.push_back(static_cast<int>(expressions.size()));
     expressions.emplace_back(rule.expression);
+    patterns.rules_.push_back(&rule);
   }
   patterns.catalogued_ = catalogue.patterns();
   for (const catalogue::Pattern& pattern : patterns.catalogued_)
     expressions.push_back(pattern.match);
-  auto matcher = match::Matcher::build(expressions, patterns.beside_);
+  patterns.rules_.resize(expressions.size(), nullptr);
+  auto matcher = match::Matcher::build(expressions, patterns.beside_, prefilter);
   if (!matcher) return model::fail(model::wrap(matcher.error(), "catalogue"));
   patterns.matcher_ = std::move(*matcher);
   for (const std::string& expression : expressions) {
@@ -37,11 +40,6 @@ model::Result<Patterns> Patterns::build(const catalogue::Catalogue& catalogue) {
   return patterns;
 }
 
-const Rule* Patterns::rule(int expression) const {
-  const auto at = static_cast<std::size_t>(expression);
-  return at < grammar().size() ? &grammar()[at] : nullptr;
-}
-
 bool Patterns::may_act(const std::vector<int>& expressions) const {
   return std::any_of(expressions.begin(), expressions.end(), [&](int expression) {
     const Rule* const found = rule(expression);
@@ -51,7 +49,8 @@ bool Patterns::may_act(const std::vector<int>& expressions) const {
 
 const catalogue::Pattern* Patterns::pattern(int expression) const {
   const auto at = static_cast<std::size_t>(expression);
-  return at < grammar().size() ? nullptr : &catalogued_[at - grammar().size()];
+  const std::size_t first = rules_.size() - catalogued_.size();
+  return at < first ? nullptr : &catalogued_[at - first];
 }
 
 }  // namespace collwatch::diagnose

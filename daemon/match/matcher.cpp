@@ -140,7 +140,8 @@ Matcher::Matcher(Matcher&&) noexcept = default;
 Matcher& Matcher::operator=(Matcher&&) noexcept = default;
 
 model::Result<Matcher> Matcher::build(const std::vector<std::string>& expressions,
-                                      const std::vector<int>& never_candidates) {
+                                      const std::vector<int>& never_candidates,
+                                      Prefilter prefilter) {
   auto parts = std::make_unique<Parts>();
   const RE2::Options options = re2_options(memory_for_each_of(expressions.size()));
   std::map<std::string, std::vector<int>> long_literals;
@@ -164,7 +165,8 @@ model::Result<Matcher> Matcher::build(const std::vector<std::string>& expression
     parts->and_also.emplace_back();
     if (std::find(never_candidates.begin(), never_candidates.end(), id) != never_candidates.end())
       continue;
-    Literals literals = required_literals(text, options);
+    Literals literals;
+    if (prefilter == Prefilter::on) literals = required_literals(text, options);
     if (literals.any_of.empty()) parts->unfiltered.push_back(id);
     if (!literals.and_also.empty()) {
       const std::size_t pivot = pivot_of(literals.and_also);

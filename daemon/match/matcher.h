@@ -26,6 +26,11 @@ struct Candidate {
   int expression = 0;
 };
 
+enum class Prefilter {
+  on,
+  off  ///< every expression counts as one without a literal: slow, for tests to compare with
+};
+
 class Matcher {
  public:
   Matcher();
@@ -36,7 +41,8 @@ class Matcher {
   /// An expression that does not compile, or that would need too much memory, is named in the
   /// error. `never_candidates` are indices of those that the prefilter shall not look for.
   static model::Result<Matcher> build(const std::vector<std::string>& expressions,
-                                      const std::vector<int>& never_candidates = {});
+                                      const std::vector<int>& never_candidates = {},
+                                      Prefilter prefilter = Prefilter::on);
 
   /// All places in a block of lines at which an expression might match, in the order of the lines.
   /// Complete for lines that are ASCII where the expression is.
