@@ -137,13 +137,12 @@ void Collector::physical_line(std::string_view line_text, long number, const Can
     const std::string_view text = shorten(line_text.substr(start, end - start), around);
     if (budget_ != nullptr) takes_time_ = budget_->takes_time();
     if (tries_every_line()) try_every_line(text, {file_, number}, expressions);
-    if (!expressions.empty()) {
+    // Of a bar's many states only those that say something, and the last.
+    if (!is_last) drop_false(text, {file_, number}, expressions);
+    if (!expressions.empty() || is_last) {
       std::sort(expressions.begin(), expressions.end(), [&](int a, int b) {
         return std::pair(patterns_.place(a), a) < std::pair(patterns_.place(b), b);
       });
-    }
-    // Of a bar's many states only those that say something, and the last.
-    if (!expressions.empty() || is_last) {
       line(text, number, expressions);
     }
     start = end + 1;
@@ -162,6 +161,15 @@ void Collector::try_every_line(std::string_view raw, Place place, std::vector<in
     if (!is_off(expression) && finds(expression, raw, text, place))
       expressions.push_back(expression);
   }
+}
+
+void Collector::drop_false(std::string_view raw, Place place, std::vector<int>& expressions) {
+  if (expressions.empty()) return;
+  logs::Who nobody;
+  const std::string_view text = peeled(raw, nobody);
+  const auto is_false = [&](int expression) { return !finds(expression, raw, text, place); };
+  expressions.erase(std::remove_if(expressions.begin(), expressions.end(), is_false),
+                    expressions.end());
 }
 
 /// Some patterns hold part of a prefix, others are anchored behind it.

@@ -76,6 +76,8 @@ class Collector {
   bool is_off(int expression) const { return budget_ != nullptr && budget_->is_off(expression); }
   /// Those of them that find something in the line, behind what is in `expressions`.
   void try_every_line(std::string_view raw, Place place, std::vector<int>& expressions);
+  /// Takes out what the prefilter let through and what finds nothing all the same.
+  void drop_false(std::string_view raw, Place place, std::vector<int>& expressions);
   bool finds(int expression, std::string_view raw, std::string_view text, Place place);
   void add_fields(const std::vector<int>& expressions, std::string_view text, bool is_known,
                   Event& event);

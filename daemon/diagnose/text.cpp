@@ -107,7 +107,7 @@ std::string to_text(const Diagnosis& diagnosis, const catalogue::Catalogue& cata
     out << style.green << "none" << style.off << ": " << verdict.root_cause << "\n"
         << verdict.next_action << "\n";
     if (diagnosis.agent) section(out, style, "Probes", diagnosis.agent->text);
-    if (diagnosis.is_partly_unread)
+    if (!verdict.missing_evidence.empty())
       section(out, style, "Not known", bullets(verdict.missing_evidence));
     out << "\n" << style.dim << footer(diagnosis.scanned) << style.off << "\n";
     return out.str();
@@ -148,7 +148,7 @@ std::string to_markdown(const Diagnosis& diagnosis, const catalogue::Catalogue& 
   if (verdict.fingerprint == model::Fingerprint::none) {
     out << "\n\n" << verdict.root_cause << ". " << verdict.next_action << "\n";
     if (diagnosis.agent) out << "\n### Probes\n\n" << diagnosis.agent->text << "\n";
-    if (diagnosis.is_partly_unread)
+    if (!verdict.missing_evidence.empty())
       out << "\n### Not known\n\n" << bullets(verdict.missing_evidence);
     return out.str();
   }

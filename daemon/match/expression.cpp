@@ -24,6 +24,8 @@ model::Result<Expression> Expression::compile(const std::string& text) {
     return refuse("longer than " + std::to_string(kMostExpressionBytes) + " bytes");
   }
   auto compiled = std::make_unique<RE2>(text, re2_options(kLeastMemory));
+  if (compiled->error_code() == RE2::ErrorPatternTooLarge)
+    return refuse("needs too much memory: repeat less, as with {50}");
   if (!compiled->ok()) return refuse("not a regular expression: " + compiled->error());
   if (compiled->NumberOfCapturingGroups() > kMostGroups) {
     return refuse("more than " + std::to_string(kMostGroups) + " groups");
