@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "daemon/match/newlines.h"
@@ -36,6 +37,11 @@ std::string_view peeled(std::string_view raw, logs::Who& who) {
     text.remove_suffix(1);
   }
   return text;
+}
+
+std::string_view peeled(std::string_view raw) {
+  logs::Who nobody;
+  return peeled(raw, nobody);
 }
 
 std::string key_of(const logs::Who& who) {
@@ -155,18 +161,17 @@ bool Collector::tries_every_line() const {
 }
 
 void Collector::try_every_line(std::string_view raw, Place place, std::vector<int>& expressions) {
-  logs::Who nobody;
-  const std::string_view text = peeled(raw, nobody);
+  std::optional<std::string_view> text;  // peeled only where somebody asks
   for (const int expression : patterns_.matcher().unfiltered()) {
-    if (!is_off(expression) && finds(expression, raw, text, place))
-      expressions.push_back(expression);
+    if (is_off(expression)) continue;
+    if (!text && patterns_.looks_at_ends(expression)) text = peeled(raw);
+    if (finds(expression, raw, text.value_or(raw), place)) expressions.push_back(expression);
   }
 }
 
 void Collector::drop_false(std::string_view raw, Place place, std::vector<int>& expressions) {
   if (expressions.empty()) return;
-  logs::Who nobody;
-  const std::string_view text = peeled(raw, nobody);
+  const std::string_view text = peeled(raw);
   const auto is_false = [&](int expression) { return !finds(expression, raw, text, place); };
   expressions.erase(std::remove_if(expressions.begin(), expressions.end(), is_false),
                     expressions.end());
