@@ -83,7 +83,7 @@ std::size_t Collector::skip(const logs::Block& block, std::size_t start, std::si
   const long to_sample = next_sample_ - facts_.bytes;
   if (to_sample < static_cast<long>(stop)) stop = static_cast<std::size_t>(std::max(to_sample, 0L));
   if (stop > start) {
-    const std::size_t line = text.rfind('\n', stop - 1) + 1;  // npos + 1 is 0
+    const std::size_t line = match::line_start(text, stop);
     if (line > start) {
       number += static_cast<long>(match::newlines_in(text.substr(start, line - start)));
       start = line;

@@ -61,9 +61,18 @@ First first_of(char c) {
   return kOther;
 }
 
+/// Asked of every character of every name: by table.
+constexpr std::array<bool, 256> kNameChars = [] {
+  std::array<bool, 256> is_in{};
+  for (unsigned c = 0; c < 256; ++c) {
+    is_in[c] = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+               c == '-' || c == '_' || c == '.';
+  }
+  return is_in;
+}();
+
 bool is_name_char(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-         c == '_' || c == '.';
+  return kNameChars[static_cast<unsigned char>(c)];
 }
 
 char lower(char c) {

@@ -9,7 +9,7 @@ namespace collwatch::logs {
 namespace {
 
 bool has_digit(std::string_view text) {
-  return text.find_first_of("0123456789") != std::string_view::npos;
+  return std::any_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
 bool is_letter(char c) {

@@ -52,6 +52,7 @@ bool take_date_and_clock(Cursor& cursor) {
 bool take_month_and_clock(Cursor& cursor) {
   constexpr std::string_view kMonths = "JanFebMarAprMayJunJulAugSepOctNovDec";
   constexpr std::string_view kDays = "MonTueWedThuFriSatSun";
+  if (cursor.peek() < 'A' || cursor.peek() > 'Z') return false;
   const std::size_t start = cursor.position();
   const auto three = [&](std::string_view names) {
     const std::size_t at = names.find(cursor.rest().substr(0, 3));

@@ -13,6 +13,7 @@
 #include <numeric>
 
 #include "daemon/match/expression.h"
+#include "daemon/match/newlines.h"
 #include "daemon/match/re2_options.h"
 
 namespace collwatch::match {
@@ -96,7 +97,7 @@ Literals required_literals(const std::string& expression, const RE2::Options& op
 /// Whether the line around `at` holds `literal`, letter case ignored.
 bool line_holds(std::string_view block, std::size_t at, const std::string& literal,
                 std::size_t pivot) {
-  const std::size_t start = block.rfind('\n', at) + 1;  // npos + 1 is 0
+  const std::size_t start = line_start(block, at + 1);
   const std::size_t end = std::min(block.find('\n', at), block.size());
   if (end - start < literal.size()) return false;
   const std::size_t last = end - (literal.size() - pivot);

@@ -4,6 +4,7 @@
 #include "daemon/match/newlines.h"
 
 #include <cstdint>
+#include <cstring>
 
 namespace collwatch::match {
 namespace {
@@ -25,6 +26,12 @@ std::size_t newlines_in(std::string_view text) {
   }
   for (std::size_t i = 0; i < left; ++i) count += at[i] == '\n' ? 1 : 0;
   return count;
+}
+
+std::size_t line_start(std::string_view text, std::size_t at) {
+  const void* const found = memrchr(text.data(), '\n', at);
+  if (found == nullptr) return 0;
+  return static_cast<std::size_t>(static_cast<const char*>(found) - text.data()) + 1;
 }
 
 }  // namespace collwatch::match

@@ -11,4 +11,7 @@ namespace collwatch::match {
 
 std::size_t newlines_in(std::string_view text);
 
+/// Behind the last newline of the first `at` bytes, or 0.
+std::size_t line_start(std::string_view text, std::size_t at);
+
 }  // namespace collwatch::match

@@ -164,13 +164,20 @@ std::size_t rarest_window(const std::string& literal, std::size_t width) {
 }  // namespace
 
 bool equal_folded(const char* a, const char* b, std::size_t size) {
-  for (; size >= sizeof(std::uint64_t); size -= sizeof(std::uint64_t)) {
-    if (((word_of(a, sizeof(std::uint64_t)) ^ word_of(b, sizeof(std::uint64_t))) & ~kFold64) != 0)
-      return false;
-    a += sizeof(std::uint64_t);
-    b += sizeof(std::uint64_t);
+  constexpr std::size_t kWord = sizeof(std::uint64_t);
+  const auto differ = [&](std::size_t at) {
+    return ((word_of(a + at, kWord) ^ word_of(b + at, kWord)) & ~kFold64) != 0;
+  };
+  if (size < kWord) {
+    for (std::size_t i = 0; i < size; ++i) {
+      if ((a[i] | 0x20) != (b[i] | 0x20)) return false;
+    }
+    return true;
   }
-  return ((word_of(a, size) ^ word_of(b, size)) & ~kFold64) == 0;
+  for (std::size_t at = 0; at + kWord <= size; at += kWord) {
+    if (differ(at)) return false;
+  }
+  return !differ(size - kWord);  // some bytes once more
 }
 
 double rarity(std::string_view part) {

@@ -25,3 +25,11 @@ TEST_CASE("newlines are counted as std::count does") {
   CHECK(match::newlines_in(std::string(1000, '\n')) == 1000);
   CHECK(match::newlines_in("") == 0);
 }
+
+TEST_CASE("a line begins behind the newline before it") {
+  const std::string_view text = "ab\n\ncd";
+  const std::size_t starts[] = {0, 0, 0, 3, 4, 4, 4};
+  for (std::size_t at = 0; at <= text.size(); ++at)
+    CHECK(match::line_start(text, at) == starts[at]);
+  CHECK(match::line_start("", 0) == 0);
+}
