@@ -4,6 +4,7 @@
 #include "daemon/match/sampler.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 #include <unordered_map>
@@ -15,8 +16,7 @@ namespace collwatch::match {
 namespace {
 
 constexpr int kWordBits = 11;  ///< of the table's length in words
-constexpr int kFirstBit = 46;  ///< where in a hash the number of a bit is
-constexpr int kSecondBit = 40;
+constexpr int kPairBit = 44;   ///< where in a hash the number of a pair of bits is
 constexpr int kBucketBits = 12;
 constexpr std::uint64_t kFold64 = 0x2020202020202020ULL;
 constexpr std::size_t kLongest = 60000;  ///< of a literal; RE2 bounds expressions far below
@@ -93,11 +93,23 @@ std::uint64_t hash_at_end(const char* text) {
   return hash_of(word_of(text, Sampler::kGram));
 }
 
-/// In the lowest bit: whether both bits of a hash are set in its word of the table. Two, so that
-/// hardly any other gram has the same.
-std::uint64_t seen(const std::uint64_t* table, std::uint64_t hash) {
-  const std::uint64_t word = table[hash >> (64 - kWordBits)];
-  return (word >> ((hash >> kFirstBit) % 64)) & (word >> ((hash >> kSecondBit) % 64));
+/// Pairs of bits: two for each gram, so that hardly any other gram has the same in the same word.
+constexpr std::array<std::uint64_t, 256> kPairs = [] {
+  std::array<std::uint64_t, 256> pairs{};
+  for (unsigned i = 0; i < 256; ++i) {
+    const unsigned other = i + 13 + i / 64 * 21;
+    pairs[i] = (std::uint64_t{1} << (i % 64)) | (std::uint64_t{1} << (other % 64));
+  }
+  return pairs;
+}();
+
+std::uint64_t pair_of(std::uint64_t hash) {
+  return kPairs[(hash >> kPairBit) % kPairs.size()];
+}
+
+/// Whether some gram of ours has such a hash. The table is of bits that are not set: one test less.
+bool seen(const std::uint64_t* unset, std::uint64_t hash) {
+  return (unset[hash >> (64 - kWordBits)] & pair_of(hash)) == 0;
 }
 
 std::uint32_t bucket_of(std::uint64_t hash) {
@@ -197,7 +209,7 @@ Sampler::Sampler(std::vector<std::string> literals) : literals_(std::move(litera
   stride_ = width - kGram + 1;
   const std::string ones(width, '\xff');
   std::memcpy(&window_mask_, ones.data(), width);
-  table_.resize(std::size_t{1} << kWordBits);
+  unset_.assign(std::size_t{1} << kWordBits, ~std::uint64_t{0});
   std::vector<std::pair<std::uint32_t, Place>> places;  // and the bucket of each
   for (std::size_t i = 0; i < literals_.size(); ++i) {
     COLLWATCH_ASSERT(literals_[i].size() <= kLongest);
@@ -205,8 +217,7 @@ Sampler::Sampler(std::vector<std::string> literals) : literals_(std::move(litera
     const char* const window = literals_[i].data() + start;
     for (std::size_t offset = 0; offset < stride_; ++offset) {
       const std::uint64_t hash = hash_at_end(window + offset);
-      table_[hash >> (64 - kWordBits)] |= (std::uint64_t{1} << ((hash >> kFirstBit) % 64)) |
-                                          (std::uint64_t{1} << ((hash >> kSecondBit) % 64));
+      unset_[hash >> (64 - kWordBits)] &= ~pair_of(hash);
       const Place place{word_at(window, width) & window_mask_, static_cast<std::int32_t>(i),
                         static_cast<std::uint16_t>(start), static_cast<std::uint8_t>(offset)};
       places.emplace_back(bucket_of(hash), place);
@@ -245,7 +256,7 @@ void Sampler::check_four(std::string_view text, std::size_t at, std::vector<Hit>
   unsigned which = 0;
   for (unsigned i = 0; i < 4; ++i) {
     hashes[i] = hash_at(text.data() + at + i * stride_);
-    which |= static_cast<unsigned>(seen(table_.data(), hashes[i]) & 1U) << i;
+    which |= static_cast<unsigned>(seen(unset_.data(), hashes[i])) << i;
   }
   for (; which != 0; which &= which - 1) {
     const auto i = static_cast<std::size_t>(std::countr_zero(which));
@@ -255,25 +266,25 @@ void Sampler::check_four(std::string_view text, std::size_t at, std::vector<Hit>
 
 void Sampler::find(std::string_view text, std::vector<Hit>& hits) const {
   if (literals_.empty()) return;
-  const std::uint64_t* const table = table_.data();
+  const std::uint64_t* const unset = unset_.data();
   const std::size_t stride = stride_;
   const char* at = text.data();
   const char* const end = at + text.size();
   if (text.size() >= 3 * stride + sizeof(std::uint64_t)) {
-    // Four positions to a branch: nearly always none of them is of interest. Where one is, it is
-    // hashed again: to remember the hashes would take registers from this loop.
+    // Nearly always none of the four is of interest. Where one is, it is hashed again: to remember
+    // the hashes would take registers from this loop.
     const char* const last = end - 3 * stride - sizeof(std::uint64_t);
     for (; at <= last; at += 4 * stride) {
-      const std::uint64_t any = seen(table, hash_at(at)) | seen(table, hash_at(at + stride)) |
-                                seen(table, hash_at(at + 2 * stride)) |
-                                seen(table, hash_at(at + 3 * stride));
-      if ((any & 1U) != 0) check_four(text, static_cast<std::size_t>(at - text.data()), hits);
+      if (seen(unset, hash_at(at)) || seen(unset, hash_at(at + stride)) ||
+          seen(unset, hash_at(at + 2 * stride)) || seen(unset, hash_at(at + 3 * stride))) {
+        check_four(text, static_cast<std::size_t>(at - text.data()), hits);
+      }
     }
   }
   for (auto rest = static_cast<std::size_t>(at - text.data()); rest + kGram <= text.size();
        rest += stride) {
     const std::uint64_t hash = hash_at_end(text.data() + rest);
-    if ((seen(table, hash) & 1U) != 0) check(text, rest, bucket_of(hash), hits);
+    if (seen(unset, hash)) check(text, rest, bucket_of(hash), hits);
   }
 }
 

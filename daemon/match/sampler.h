@@ -50,7 +50,7 @@ class Sampler {
   std::vector<std::string> literals_;
   std::size_t stride_ = 1;
   std::uint64_t window_mask_ = 0;
-  std::vector<std::uint64_t> table_;   ///< two bits for each gram, in one word
+  std::vector<std::uint64_t> unset_;   ///< without two bits in a word for each gram
   std::vector<std::uint32_t> bucket_;  ///< of a shorter hash: where its places begin
   std::vector<Place> places_;
 };
