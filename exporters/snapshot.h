@@ -146,6 +146,7 @@ struct Watch {
   std::uint64_t log_skipped_bytes = 0;  ///< given up: they came faster than they may be read
   std::uint64_t log_lag_bytes = 0;      ///< there, but not read yet
   std::uint64_t log_files = 0;
+  std::uint64_t log_waiting_files = 0;  ///< have something to read, and no place to be read in
 };
 
 /// A training job with ranks on this node, as its processes show it.
@@ -171,6 +172,7 @@ struct Snapshot {
 
   std::int64_t round_number = 0;
   double round_age_seconds = 0;
+  double round_interval_seconds = 0;
   std::int64_t clean_rounds = 0;  ///< on end, in which no edge failed and nobody was suspected
   int local_health = 0;  ///< 0 (well) to 8
   double scheduling_delay_seconds = 0;
@@ -188,6 +190,8 @@ struct Snapshot {
 
   Counters counters;
   int workers_unreaped = 0;
+  std::uint64_t memory_limit_bytes = 0;
+  bool is_short_of_memory = false;  ///< above the limit: posted logs are refused, events forgotten
   std::uint64_t events_dropped = 0;  ///< did not reach the event log: a full or dead disk
   bool config_reload_success = true;
   bool ready = false;

@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <set>
 
 #include "daemon/agent/incarnation.h"
 #include "daemon/config/load.h"
@@ -101,7 +100,8 @@ Agent::Agent(base::EventLoop& loop, config::Config config, Options options)
 }
 
 Agent::~Agent() {
-  for (const auto timer : {tick_timer_, half_timer_, evaluate_timer_}) loop_.cancel(timer);
+  for (const auto timer : {tick_timer_, half_timer_, evaluate_timer_, memory_timer_})
+    loop_.cancel(timer);
 }
 
 Result<std::unique_ptr<Agent>> Agent::create(base::EventLoop& loop, config::Config config,
@@ -159,12 +159,12 @@ Result<void> Agent::start() {
   group_ = std::make_unique<GroupLink>(around_, incarnation_, std::move(group));
 
   make_watch_link();
-
   set_members();
   turned_at_ns_ = Clock::now().time_since_epoch().count();
   publish();
   worker_->start();
   watch_->watch(config_.watch);
+  watch_memory();
   for (auto& [name, link] : links_) link->greet();
   schedule_tick();
   return {};

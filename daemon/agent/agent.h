@@ -8,8 +8,8 @@
 //   evidence -> explain -> Tracker -> verdicts, events, Snapshot       (agent_verdicts.cpp)
 //   findings in logs and of the kernel -> fingerprints, events         (agent_watch.cpp)
 //
-// Everything runs on the event loop's thread; snapshot() and seconds_since_turn() may be called
-// from any thread.
+// Everything runs on the event loop's thread; snapshot(), seconds_since_turn() and
+// is_short_of_memory() may be called from any thread.
 #pragma once
 
 #include <atomic>
@@ -27,6 +27,7 @@
 #include "daemon/agent/evidence_board.h"
 #include "daemon/agent/group_link.h"
 #include "daemon/agent/ledger.h"
+#include "daemon/agent/memory.h"
 #include "daemon/agent/peer_link.h"
 #include "daemon/agent/resolver.h"
 #include "daemon/agent/sightings.h"
@@ -61,6 +62,7 @@ class Agent {
 
   std::shared_ptr<const exporters::Snapshot> snapshot() const;
   double seconds_since_turn() const;
+  bool is_short_of_memory() const { return is_short_of_memory_; }
 
   /// A new configuration: members come and go, deadlines change; ports and names need a restart.
   void reload(config::Config config);
@@ -85,6 +87,9 @@ class Agent {
   void count_probes();
   void count_clean();
   void warn(base::TimePoint now);
+
+  // agent_memory.cpp
+  void watch_memory();
 
   // agent_watch.cpp
   void make_watch_link();
@@ -191,6 +196,9 @@ class Agent {
   base::EventLoop::TimerId tick_timer_ = 0;
   base::EventLoop::TimerId half_timer_ = 0;
   base::EventLoop::TimerId evaluate_timer_ = 0;
+  base::EventLoop::TimerId memory_timer_ = 0;
+  MemoryGuard memory_;
+  std::atomic<bool> is_short_of_memory_{false};
   base::Clock::duration worst_lateness_{};
   base::Clock::duration shown_lateness_{};
   std::optional<base::TimePoint> late_at_;  ///< when timers here last ran late

@@ -37,6 +37,7 @@ void Agent::publish() {
   }
   shown.round_number = round_;
   shown.round_age_seconds = seconds(now - round_began_);
+  shown.round_interval_seconds = seconds(config_.edge.interval);
   shown.clean_rounds = clean_rounds_;
   shown.local_health = health_.score();
   shown.scheduling_delay_seconds = seconds(shown_lateness_);
@@ -53,6 +54,8 @@ void Agent::publish() {
   shown.recent_events = ledger_.recent_events();
   shown.counters = ledger_.counters();
   shown.workers_unreaped = unreaped_ + watchers_unreaped_;
+  shown.memory_limit_bytes = config_.limits.memory;
+  shown.is_short_of_memory = memory_.is_short();
   shown.events_dropped = ledger_.events_dropped();
   shown.config_reload_success = reload_ok_;
   shown.ready = rounds_done_;

@@ -3,6 +3,10 @@
 // The watching half of the agent: what the watcher finds in logs, in the kernel's log and among the
 // training processes becomes fingerprints, events and jobs. It accuses nobody: whose fault a line
 // is shows only where all logs of a job are read together (collwatch diagnose).
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+
 #include "daemon/agent/agent.h"
 
 namespace collwatch::agent {
@@ -18,6 +22,12 @@ void Agent::make_watch_link() {
   handlers.down = [this](model::Reason reason, const std::string& why) {
     ledger_.note("worker", std::string(model::name(reason)), why);
     ledger_.count_restart("watch", std::string(model::name(reason)));
+  };
+  handlers.trouble = [](std::string text) {
+    // Names of files are in it, which anybody may have chosen.
+    std::replace_if(
+        text.begin(), text.end(), [](char c) { return (c >= 0 && c < 0x20) || c == 0x7f; }, '?');
+    spdlog::warn("watch: {}", text);
   };
   handlers.unreaped = [this](int count) { watchers_unreaped_ = count; };
   watch_ = std::make_unique<WatchLink>(loop_, std::move(options), std::move(handlers));

@@ -11,7 +11,8 @@ namespace collwatch::agent {
 
 namespace {
 constexpr std::size_t kRecentEvents = 256;
-}
+constexpr std::size_t kFewEvents = 16;
+}  // namespace
 
 Ledger::Ledger(std::string node) : node_(std::move(node)) {}
 
@@ -74,7 +75,18 @@ void Ledger::record(exporters::Event event) {
               event.state, event.text);
   if (event_log_) event_log_->append(event);
   recent_.push_back(std::move(event));
-  if (recent_.size() > kRecentEvents) recent_.pop_front();
+  trim();
+}
+
+void Ledger::keep_few_events(bool few) {
+  is_keeping_few_ = few;
+  trim();
+}
+
+void Ledger::trim() {
+  const std::size_t most = is_keeping_few_ ? kFewEvents : kRecentEvents;
+  while (recent_.size() > most) recent_.pop_front();
+  if (is_keeping_few_) recent_.shrink_to_fit();
 }
 
 void Ledger::note(const std::string& type, const std::string& state, const std::string& text) {

@@ -35,16 +35,22 @@ class Ledger {
   void record(exporters::Event event);
   void note(const std::string& type, const std::string& state, const std::string& text);
 
+  /// Of the recent ones, from now on, as long as memory is short.
+  void keep_few_events(bool few);
+
   std::uint64_t events_dropped() const { return event_log_ ? event_log_->lost() : 0; }
   const exporters::Counters& counters() const { return counters_; }
   std::vector<exporters::CollectiveResult> collectives() const;
   std::vector<exporters::Event> recent_events() const;
 
  private:
+  void trim();
+
   std::string node_;
   exporters::Counters counters_;
   std::map<std::pair<model::Collective, std::uint64_t>, exporters::CollectiveResult> collectives_;
   std::deque<exporters::Event> recent_;
+  bool is_keeping_few_ = false;
   std::unique_ptr<exporters::EventLog> event_log_;
 };
 

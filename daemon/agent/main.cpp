@@ -13,6 +13,7 @@
 #include <iostream>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "daemon/agent/agent.h"
 #include "daemon/base/event_loop.h"
@@ -68,6 +69,12 @@ model::Result<std::unique_ptr<agent::Agent>> make_agent(base::EventLoop& loop,
   return agent::Agent::create(loop, config, options);
 }
 
+std::vector<exporters::HttpUser> users_of(const config::Config& config) {
+  std::vector<exporters::HttpUser> users;
+  for (const auto& user : config.http.users) users.push_back({user.name, user.password_hash});
+  return users;
+}
+
 /// Reads both only; they must outlive it.
 model::Result<std::unique_ptr<exporters::HttpServer>> make_http(const config::Config& config,
                                                                 agent::Agent& agent,
@@ -78,6 +85,11 @@ model::Result<std::unique_ptr<exporters::HttpServer>> make_http(const config::Co
   callbacks.diagnose.run = [&diagnoses](int log, posted_logs::Runner::Answer answer) {
     diagnoses.run(log, std::move(answer));
   };
+  callbacks.diagnose.not_now = [&agent]() -> std::string {
+    if (!agent.is_short_of_memory()) return "";
+    return "the agent is short of memory (limits.memory): run collwatch diagnose on the log";
+  };
+  callbacks.users = users_of(config);
   if (config.http.diagnose == "off") callbacks.diagnose.refusal = "http.diagnose is off";
   return exporters::HttpServer::create(config.listen.host, config.listen.port,
                                        std::move(callbacks));
@@ -99,6 +111,7 @@ int run(config::Config config, const config::Sources& sources) {
   posted_logs::Runner::Options reader;
   reader.executable = beside_us("collwatch");
   posted_logs::Runner diagnoses(reader);
+  diagnoses.use_fingerprints(config.watch.fingerprints);
   auto http = make_http(config, *agent, diagnoses);
   if (!http) return fail(1, http.error().text);
 
@@ -108,6 +121,8 @@ int run(config::Config config, const config::Sources& sources) {
     again.running = true;
     auto fresh = config::load(again);
     if (fresh) {
+      diagnoses.use_fingerprints(fresh->watch.fingerprints);
+      (*http)->set_users(users_of(*fresh));
       agent->reload(std::move(*fresh));
     } else {
       agent->reload_failed(fresh.error().text);

@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "daemon/agent/memory.h"
+#include "daemon/supervise/sanitizer.h"
 #include "daemon/supervise/unique_fd.h"
 
 namespace collwatch::agent {
@@ -45,6 +47,11 @@ void WatchLink::watch(const config::Config::Watch& wanted) {
   globs_ = std::move(fresh);
   wants_kernel_ = wanted.kernel;
   processes_ = wanted.processes;
+  bytes_per_second_ = wanted.max_bytes_per_second;
+  const bool is_other_catalogue =
+      fingerprints_ != wanted.fingerprints || fingerprints_hash_ != wanted.fingerprints_hash;
+  fingerprints_ = wanted.fingerprints;
+  fingerprints_hash_ = wanted.fingerprints_hash;
   kernel_trouble_.clear();
   // Opened and not asked for: a capability may be missing that no permission bit shows.
   const supervise::UniqueFd kernel_log(
@@ -57,11 +64,13 @@ void WatchLink::watch(const config::Config::Watch& wanted) {
     stop();
     return;
   }
-  if (worker_) {
-    if (is_running_) say(plan());
-    return;
+  if (!worker_) return start();
+  if (is_other_catalogue) {
+    is_outdated_ = true;
+    say(wire::WatchStop{});
+  } else if (is_running_) {
+    say(plan());
   }
-  start();
 }
 
 bool WatchLink::is_needed() const {
@@ -86,6 +95,7 @@ void WatchLink::spawn() {
   handlers.unreaped = [this] { on_stuck(); };
   is_running_ = false;
   is_lost_ = false;
+  is_outdated_ = false;
   why_lost_ = "it is being started";
   latest_ = {};
   started_at_ = Clock::now();
@@ -94,6 +104,7 @@ void WatchLink::spawn() {
     unavailable_ = spawned.error().text;
     is_lost_ = true;
     why_lost_ = unavailable_;
+    warn_once("nothing is watched, the watcher cannot be started: " + unavailable_);
     restart_timer_ = loop_.after(std::chrono::seconds(30), [this] { spawn(); });
     return;
   }
@@ -101,6 +112,7 @@ void WatchLink::spawn() {
   worker_ = std::move(*spawned);
   wire::WatchStart begin;
   begin.node = options_.node;
+  begin.fingerprints = fingerprints_;
   queue_.clear();
   say(begin);
   expect_word(options_.first_word);
@@ -132,6 +144,8 @@ wire::WatchPlan WatchLink::plan() const {
   plan.kernel_after = kernel_sequence_;
   plan.processes_ms = processes_.count();
   plan.shared_files = stuck_ == nullptr;
+  plan.bytes_per_second = bytes_per_second_;
+  plan.settled_ns = settled_ns_;
   return plan;
 }
 
@@ -173,7 +187,7 @@ void WatchLink::on_packet(const std::string& packet) {
     if (handlers_.jobs) handlers_.jobs(*jobs);
   } else if (const auto* position = std::get_if<wire::FilePosition>(&*message)) {
     const std::pair identity{position->device, position->inode};
-    if (positions_.size() < wire::kMostFollowedFiles || positions_.contains(identity)) {
+    if (positions_.size() < wire::kMostKnownFiles || positions_.contains(identity)) {
       positions_[identity] = *position;
     }
   } else if (const auto* forgotten = std::get_if<wire::FileForgotten>(&*message)) {
@@ -187,6 +201,28 @@ void WatchLink::on_heartbeat(const wire::Heartbeat& heartbeat) {
   expect_word(options_.silence);
   latest_ = heartbeat;
   kernel_sequence_ = std::max(kernel_sequence_, heartbeat.kernel_sequence);
+  settled_ns_ = std::max(settled_ns_, heartbeat.settled_ns);
+  for (const wire::WatchTrouble& trouble : heartbeat.troubles) warn_once(trouble.text);
+}
+
+/// A trouble lasts, and who writes logs can make as many of them as he likes.
+void WatchLink::warn_once(const std::string& text) {
+  constexpr std::size_t kMostWarnings = 64;
+  if (!handlers_.trouble || warned_.size() >= kMostWarnings) return;
+  if (!warned_.insert(text).second) return;
+  handlers_.trouble(text);
+  if (warned_.size() == kMostWarnings) {
+    handlers_.trouble("what else cannot be read is told in /api/v1/status alone");
+  }
+}
+
+void WatchLink::check_memory(std::uint64_t most) {
+  if (!worker_ || !is_running_ || supervise::kUnderSanitizer) return;
+  const std::uint64_t held = resident_bytes(worker_->pid());
+  if (held <= most) return;
+  lose(model::Reason::worker_crash, "the watcher held " + std::to_string(held >> 20) +
+                                        " MiB, more memory than its share (limits.memory)");
+  worker_->kill("more memory than its share");
 }
 
 void WatchLink::lose(model::Reason reason, const std::string& why) {
@@ -194,9 +230,7 @@ void WatchLink::lose(model::Reason reason, const std::string& why) {
   if (std::exchange(is_lost_, true)) return;
   is_running_ = false;
   why_lost_ = why;
-  bytes_before_ += latest_.bytes;
-  skipped_before_ += latest_.skipped;
-  latest_ = {};
+  keep_counts();
   if (handlers_.jobs) handlers_.jobs({});
   if (handlers_.down) handlers_.down(reason, why);
 }
@@ -210,12 +244,27 @@ void WatchLink::on_ended(const supervise::ExitFact& fact) {
     if (!worker_ && is_needed()) respawn();
     return;
   }
+  if (is_outdated_) return replace_outdated();
   std::string why = "the watcher " + supervise::describe(fact);
   if (!worker_->output_tail().empty()) why += ": " + worker_->output_tail();
   while (why.ends_with('\n')) why.pop_back();
   worker_.reset();
   lose(model::Reason::worker_crash, why);
   respawn();
+}
+
+/// On a plan of ours, not a failure of its own: at once, and nobody is told.
+void WatchLink::replace_outdated() {
+  worker_.reset();
+  is_running_ = false;
+  keep_counts();
+  start();
+}
+
+void WatchLink::keep_counts() {
+  bytes_before_ += latest_.bytes;
+  skipped_before_ += latest_.skipped;
+  latest_ = {};
 }
 
 void WatchLink::on_stuck() {
@@ -236,12 +285,8 @@ void WatchLink::stop() {
   loop_.cancel(send_timer_);
   loop_.cancel(word_timer_);
   loop_.cancel(restart_timer_);
-  if (worker_) {
-    bytes_before_ += latest_.bytes;
-    skipped_before_ += latest_.skipped;
-    worker_->send_packet(wire::encode(wire::ToWatcher(wire::WatchStop{})));
-  }
-  latest_ = {};
+  keep_counts();
+  if (worker_) worker_->send_packet(wire::encode(wire::ToWatcher(wire::WatchStop{})));
   worker_.reset();
   stuck_.reset();
   is_running_ = false;
@@ -255,6 +300,7 @@ exporters::Watch WatchLink::shown() const {
   shown.log_skipped_bytes = skipped_before_ + latest_.skipped;
   shown.log_lag_bytes = latest_.lag;
   shown.log_files = latest_.files;
+  shown.log_waiting_files = latest_.waiting;
   const auto add = [&](model::Source source, const std::string& known_trouble) {
     exporters::WatchedSource one;
     one.source = source;

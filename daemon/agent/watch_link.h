@@ -11,6 +11,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,6 +32,8 @@ class WatchLink {
     /// All training jobs here; none once the watcher is gone.
     std::function<void(const wire::WatchedJobs&)> jobs;
     std::function<void()> up;
+    /// Something that it cannot read, or the reason why it cannot be started: once each.
+    std::function<void(const std::string& text)> trouble;
     /// The watcher is gone or on its way out. `reason` is worker_crash or worker_stuck.
     std::function<void(model::Reason reason, const std::string& why)> down;
     std::function<void(int count)> unreaped;
@@ -48,6 +51,8 @@ class WatchLink {
 
   /// From now on this; starts, tells or ends the watcher accordingly.
   void watch(const config::Config::Watch& wanted);
+  /// Replaces it when it holds more bytes than that.
+  void check_memory(std::uint64_t most);
   /// Ends it; no handler is called after this.
   void stop();
 
@@ -66,8 +71,11 @@ class WatchLink {
   void on_heartbeat(const wire::Heartbeat& heartbeat);
   void on_ended(const supervise::ExitFact& fact);
   void on_stuck();
+  void replace_outdated();
+  void keep_counts();
   void lose(model::Reason reason, const std::string& why);
   void respawn();
+  void warn_once(const std::string& text);
   wire::WatchPlan plan() const;
   /// Queued: after a restart there may be more to say than the channel holds.
   void say(wire::ToWatcher message);
@@ -79,7 +87,12 @@ class WatchLink {
   Handlers handlers_;
   std::vector<Glob> globs_;
   bool wants_kernel_ = false;
-  base::Millis processes_{0};   ///< between two looks at them; 0: never
+  base::Millis processes_{0};  ///< between two looks at them; 0: never
+  std::uint64_t bytes_per_second_ = 0;
+  std::string fingerprints_;
+  std::uint64_t fingerprints_hash_ = 0;
+  bool is_outdated_ = false;  ///< it has other fingerprints, and was asked to end
+  std::set<std::string> warned_;
   std::string kernel_trouble_;  ///< why it cannot be read, as far as the daemon can tell
   std::string unavailable_;     ///< why the watcher cannot be started
 
@@ -98,6 +111,7 @@ class WatchLink {
 
   std::map<std::pair<std::uint64_t, std::uint64_t>, wire::FilePosition> positions_;
   std::int64_t kernel_sequence_ = -1;
+  std::int64_t settled_ns_ = 0;
   wire::Heartbeat latest_;            ///< of the watcher that runs
   std::uint64_t bytes_before_ = 0;    ///< by those that ran before
   std::uint64_t skipped_before_ = 0;  ///< likewise

@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "daemon/agent/memory.h"
+#include "daemon/supervise/sanitizer.h"
+
 namespace collwatch::agent {
 
 using base::Clock;
@@ -156,6 +159,15 @@ void WorkerLink::on_ended(const supervise::ExitFact& fact) {
   const base::TimePoint now = Clock::now();
   supervise::remember(lives_, {started_at_, now});
   restart_timer_ = loop_.at(supervise::next_start(lives_, now), [this] { spawn(); });
+}
+
+void WorkerLink::check_memory(std::uint64_t most) {
+  if (!worker_ || !running() || supervise::kUnderSanitizer) return;
+  const std::uint64_t held = resident_bytes(worker_->pid());
+  if (held <= most) return;
+  lose(model::Reason::worker_crash, "the Gloo worker held " + std::to_string(held >> 20) +
+                                        " MiB, more memory than its share (limits.memory)");
+  worker_->kill("more memory than its share");
 }
 
 void WorkerLink::lose(model::Reason reason, const std::string& what) {

@@ -36,6 +36,8 @@ class WorkerLink {
   bool send(const wire::ToWorker& message);
   /// Sends the tick and arms the ack deadline, stretched by local health.
   void round(const wire::Round& round, double stretch);
+  /// Replaces it when it holds more bytes than that.
+  void check_memory(std::uint64_t most);
   /// Asks the worker to end; its end is then no event and nothing is started any more.
   void ask_to_stop();
   /// Forgets it, killing what is left of it: no handler is called after this.

@@ -16,8 +16,8 @@ inline constexpr const char* kDefaultUrl = "http://127.0.0.1:9781";
 /// "node-a" and "node-a:9781" become "http://node-a:9781"; a trailing slash goes.
 std::string agent_url(const std::string& given);
 
-/// Empty, or why this URL is refused, without repeating it. An agent's port knows no users, so what
-/// looks like one is a secret that ended up in the wrong place; an @ is enough, since a password
+/// Empty, or why this URL is refused, without repeating it. What looks like a user
+/// is a secret that ended up in the wrong place; an @ is enough, since a password
 /// may hold the characters that would end it.
 std::string why_refused(const std::string& given);
 

@@ -70,6 +70,8 @@ int run_config_check(const std::string& file, const std::vector<std::string>& ke
   if (key_flags.empty() && is_fingerprints_file(file)) return check_fingerprints(file);
   const auto config = load_and_tell(file, key_flags);
   if (!config) return kUsageError;
+  const std::string& own = config->watch.fingerprints;
+  if (!own.empty() && check_fingerprints(own) != 0) return kUsageError;
   std::cout << file << ": ok: node " << config->node << " of " << config->membership.members.size()
             << ", status on " << config::format_endpoint(config->listen) << ", peers on "
             << config::format_endpoint(config->peers.listen) << "\n";

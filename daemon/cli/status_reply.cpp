@@ -71,6 +71,10 @@ StatusReply::Worker worker(const Json& json) {
   return {text(json, "backend"), text(json, "state"), text(json, "text")};
 }
 
+StatusReply::Watched watched(const Json& json) {
+  return {text(json, "source"), field<bool>(json, "works").value_or(true), text(json, "text")};
+}
+
 StatusReply::Collective collective(const Json& json) {
   return {text(json, "backend"), text(json, "collective"), text(json, "outcome"),
           field<std::uint64_t>(json, "size_bytes").value_or(0),
@@ -106,6 +110,7 @@ StatusReply read(const Json& root) {
   reply.clean_rounds = field<std::int64_t>(round, "clean");
   reply.local_health = field<int>(root, "local_health").value_or(0);
   reply.workers = list(root, "workers", worker);
+  reply.watched = list(root.value("watch", Json::object()), "sources", watched);
   reply.edges = list(root, "edges", edge);
   reply.collectives = list(root, "collectives", collective);
   reply.fingerprints = list(root, "fingerprints", fingerprint);

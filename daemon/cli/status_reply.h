@@ -32,6 +32,11 @@ struct StatusReply {
   struct Worker {
     std::string backend, state, text;
   };
+  struct Watched {
+    std::string source;
+    bool works = true;
+    std::string text;  ///< why it does not, or not fully
+  };
   struct Collective {
     std::string backend, collective, outcome;
     std::uint64_t size_bytes = 0;
@@ -54,7 +59,8 @@ struct StatusReply {
   double round_age_seconds = 0;
   std::optional<std::int64_t> clean_rounds;  ///< on end; older agents do not tell
   int local_health = 0;
-  std::vector<Worker> workers;  ///< of this node; older agents do not tell
+  std::vector<Worker> workers;   ///< of this node; older agents do not tell
+  std::vector<Watched> watched;  ///< logs, kernel, processes; older agents do not tell
   std::vector<Edge> edges;
   std::vector<Collective> collectives;
   std::vector<Fingerprint> fingerprints;

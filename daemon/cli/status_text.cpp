@@ -132,6 +132,20 @@ std::string fingerprints_table(const StatusReply& status, WallTime now, Colour c
   return table.text(colour);
 }
 
+/// What is not read beside the probes. Of the kernel's log that is usual: a right is missing.
+std::string watch_text(const StatusReply& status, Colour colour) {
+  std::string text;
+  for (const auto& watched : status.watched) {
+    if (watched.source == "kernel" || watched.text.empty()) continue;
+    const std::string what = watched.source == "log" ? "training logs" : "training processes";
+    text += painted(what + (watched.works ? " are read in part: " : " are not watched: ") +
+                        watched.text,
+                    watched.works ? Tone::doubtful : Tone::bad, colour) +
+            "\n";
+  }
+  return text.empty() ? "" : "\n" + text;
+}
+
 std::string verdict_sentence(const StatusReply::Verdict& v, WallTime now) {
   std::string text = accusation(v);
   if (!v.ambiguous_with.empty()) text += ", or it is " + joined(v.ambiguous_with);
@@ -213,6 +227,7 @@ std::string status_text(const StatusReply& status, WallTime now, Colour colour) 
   text += peers_table(status, colour);
   text += collectives_table(status, colour);
   text += fingerprints_table(status, now, colour);
+  text += watch_text(status, colour);
   text += "\n" + status.node + ", collwatch " + status.version + ", round " +
           std::to_string(status.round_number) + " " + age_text(status.round_age_seconds) + " ago";
   if (status.local_health > 0) {

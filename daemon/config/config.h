@@ -41,6 +41,12 @@ struct Config {
 
   struct Http {
     std::string auth_file;
+    struct User {
+      std::string name;
+      std::string password_hash;  ///< never printed
+      bool operator==(const User&) const = default;
+    };
+    std::vector<User> users;  ///< contents of auth_file; none: everybody may read
     std::string diagnose = "auto";
   } http;
 
@@ -95,6 +101,9 @@ struct Config {
   };
   struct Watch {
     std::vector<WatchedLog> logs;
+    std::uint64_t max_bytes_per_second = 40000000;  ///< of all logs together
+    std::string fingerprints;                       ///< a file over the catalogue; empty: none
+    std::uint64_t fingerprints_hash = 0;            ///< of what it holds, so that a reload sees it
     bool kernel = true;
     Millis processes{15000};  ///< between two looks; 0: never
     bool operator==(const Watch&) const = default;

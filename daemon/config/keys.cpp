@@ -29,15 +29,20 @@ void add_node(Table& t) {
       "listen", [](C& c) -> Endpoint& { return c.listen; },
       "Where /metrics, /healthz, /readyz and /api/v1 are served. A change "
       "needs a restart."));
-  t.push_back(later_key("http.auth_file", "path", "\"\"",
-                        "Users and password hashes for the status port."));
+  t.push_back(path_key(
+      "http.auth_file", [](C& c) -> std::string& { return c.http.auth_file; },
+      "Who may read the status port, a line each: user:hash, the hash as mkpasswd or openssl "
+      "passwd "
+      "-6 make it; a file that everybody may read is refused. All pages but /healthz and "
+      "/readyz then ask for a user and a password. Empty: everybody."));
   t.push_back(later_key("http.tls.cert", "path", "\"\"", "Certificate of the status port."));
   t.push_back(later_key("http.tls.key", "path", "\"\"", "Its private key."));
   t.push_back(choice_key(
       "http.diagnose", [](C& c) -> std::string& { return c.http.diagnose; },
       {{"auto", "off"}, {"on"}},
-      "Whether POST /api/v1/diagnose is answered; auto: to clients on loopback, "
-      "until others can be told apart by http.auth_file."));
+      "Whether POST /api/v1/diagnose is answered; auto: to clients on loopback, and to others "
+      "where "
+      "http.auth_file tells them apart."));
   t.push_back(text_key(
       "network.interface", [](C& c) -> std::string& { return c.network.interface; }, "name",
       "The interface that probes leave by; auto: the route decides."));
@@ -160,6 +165,15 @@ void add_watch(Table& t) {
                        "Training logs to read for known failures, e.g. {glob: "
                        "/var/log/train/%h/*.log, max_bytes_per_second: 20MB}; %h is the host "
                        "name, 20MB the default. A glob alone will do."));
+  t.push_back(size_key(
+      "watch.max_bytes_per_second",
+      [](C& c) -> std::uint64_t& { return c.watch.max_bytes_per_second; }, {1000, 10000000000},
+      "What is read of all logs together in a second, each file its share; what waits is in "
+      "collwatch_log_lag_bytes."));
+  t.push_back(path_key(
+      "watch.fingerprints", [](C& c) -> std::string& { return c.watch.fingerprints; },
+      "A file of your own fingerprints, merged over the built-in ones for all that is watched and "
+      "for POST /api/v1/diagnose (docs/schema/fingerprints-file.md)."));
   t.push_back(duration_key(
       "watch.processes.interval", [](C& c) -> Millis& { return c.watch.processes; }, {0s, 1h},
       "How often to look at the training processes here, at least 1s; 0s: never."));
@@ -189,7 +203,11 @@ void add_outputs(Table& t) {
                         "Metrics as a file, for node_exporter's collector."));
   t.push_back(size_key(
       "limits.memory", [](C& c) -> std::uint64_t& { return c.limits.memory; },
-      {16ULL << 20, 16ULL << 30}, "What the agent may use."));
+      {16ULL << 20, 16ULL << 30},
+      "What each process of the agent may hold in memory. Above it the daemon forgets old events "
+      "and "
+      "refuses posted logs (collwatch_memory_short), and a worker is replaced; the Gloo worker may "
+      "hold its group's buffers besides."));
   t.push_back(count_key(
       "limits.suspects", [](C& c) -> int& { return c.limits.suspects; }, 1, 64,
       "How many suspects to publish at once, worst first."));

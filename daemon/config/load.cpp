@@ -8,12 +8,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "daemon/config/keys.h"
 #include "daemon/config/read_file.h"
 #include "daemon/config/rules.h"
 #include "daemon/config/settings.h"
 #include "daemon/config/units.h"
+#include "daemon/config/users.h"
 #include "daemon/config/writable.h"
 #include "daemon/config/yaml.h"
 
@@ -23,6 +25,7 @@ namespace collwatch::config {
 namespace {
 
 constexpr std::size_t kMaxTokenBytes = 4096;
+constexpr std::size_t kMaxUsersBytes = 65536;
 constexpr std::size_t kShortToken = 16;
 
 class Loader {
@@ -41,6 +44,8 @@ class Loader {
     resolve_node(*host);
     read_members();
     read_token();
+    read_users();
+    read_fingerprints();
     if (!sources_.running) check_events();
     check_rules({config_, *host,
                  [&](const std::string& key) { return settings_.find(key) != nullptr; },
@@ -175,6 +180,29 @@ class Loader {
     const std::string& path = config_.events.path;
     if (path.empty()) return;
     if (const std::string why = why_not_writable(path); !why.empty()) complain("events.path", why);
+  }
+
+  void read_users() {
+    const std::string& path = config_.http.auth_file;
+    if (path.empty()) return;
+    const auto file = read_file(path, kMaxUsersBytes);
+    if (!file) return complain("http.auth_file", file.error().text);
+    if ((file->mode & 0006U) != 0) {
+      return complain("http.auth_file",
+                      path + ": everybody on this host may read or change it; chmod 0600 it");
+    }
+    auto users = parse_users(file->bytes, path);
+    if (!users) return problems_.add(users.error().text);
+    config_.http.users = std::move(*users);
+  }
+
+  /// What it says is the watcher's to understand; `config check` tries it.
+  void read_fingerprints() {
+    const std::string& path = config_.watch.fingerprints;
+    if (path.empty()) return;
+    const auto file = read_file(path, kMaxFileBytes);
+    if (!file) return complain("watch.fingerprints", file.error().text);
+    config_.watch.fingerprints_hash = std::hash<std::string>{}(file->bytes);
   }
 
   void read_token() {

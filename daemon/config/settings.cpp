@@ -14,10 +14,10 @@
 namespace collwatch::config {
 namespace {
 
-/// COLLWATCH_* variables that are not keys: the CLI's default URL, and what Kubernetes puts into
+/// COLLWATCH_* variables that are not keys: the CLI's default URL and login, and what Kubernetes puts into
 /// every pod for a Service named collwatch or collwatch-...
 bool is_reserved(const std::string& variable) {
-  if (variable == "COLLWATCH_URL") return true;
+  if (variable == "COLLWATCH_URL" || variable == "COLLWATCH_LOGIN_FILE") return true;
   if (variable.find("_SERVICE_PORT") != std::string::npos) return true;
   if (variable.ends_with("_SERVICE_HOST") || variable.ends_with("_PORT")) return true;
   constexpr std::array<std::string_view, 2> kProtocols = {"_TCP", "_UDP"};

@@ -11,11 +11,14 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "daemon/follow/open_log.h"
+
 namespace collwatch::follow {
 namespace {
 
 constexpr std::size_t kHead = 256;
 constexpr std::int64_t kCountLinesBelow = 4LL << 20;
+constexpr std::size_t kShortBack = std::size_t{4} << 10;
 constexpr std::size_t kReadAtOnce = std::size_t{64} << 10;
 
 std::uint64_t hash_of(std::string_view bytes) {  // FNV-1a
@@ -41,16 +44,13 @@ FollowedFile::FollowedFile(supervise::UniqueFd fd, FileIdentity identity, std::i
     : fd_(std::move(fd)), identity_(identity), born_ms_(born_ms) {}
 
 model::Result<std::unique_ptr<FollowedFile>> FollowedFile::open(const std::string& path) {
-  supervise::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
-  if (!fd) return model::fail(model::from_errno("open " + path, errno));
+  auto fd = open_log(path);
+  if (!fd) return model::fail(fd.error());
+  const int raw = fd->get();
   struct stat info {};
-  if (::fstat(fd.get(), &info) != 0) return model::fail(model::from_errno("stat " + path, errno));
-  if (!S_ISREG(info.st_mode)) {
-    return model::fail(model::ErrorCode::invalid_argument, path + " is not a file");
-  }
-  const int raw = fd.get();
+  if (::fstat(raw, &info) != 0) return model::fail(model::from_errno("stat " + path, errno));
   return std::unique_ptr<FollowedFile>(
-      new FollowedFile(std::move(fd), {info.st_dev, info.st_ino}, born_of(raw)));
+      new FollowedFile(std::move(*fd), {info.st_dev, info.st_ino}, born_of(raw)));
 }
 
 std::string FollowedFile::read_at(std::int64_t from, std::size_t most) const {
@@ -106,17 +106,30 @@ FollowedFile::Look FollowedFile::look() {
   return found;
 }
 
-std::string FollowedFile::start_at_end(std::int64_t& first_line) {
+std::string FollowedFile::pass_over(std::int64_t back) {
   look();
   const std::int64_t end = size_;
-  const std::int64_t from = std::max<std::int64_t>(0, end - static_cast<std::int64_t>(kContext));
+  const std::int64_t from = std::max<std::int64_t>(0, end - back);
   std::string context = read_at(from, static_cast<std::size_t>(end - from));
   const std::size_t last = context.rfind('\n');
   const std::size_t whole = last == std::string::npos ? 0 : last + 1;
   // An unfinished last line is read when its rest comes, so that it can be understood.
   offset_ = from + static_cast<std::int64_t>(whole);
+  line_ = offset_ == 0 ? 1 : 0;
   context.resize(whole);
-  line_ = 0;
+  if (from > 0) {
+    const std::size_t begin = context.find('\n');
+    context.erase(0, begin == std::string::npos ? context.size() : begin + 1);
+  }
+  return context;
+}
+
+void FollowedFile::start_at_end_unread() {
+  pass_over(static_cast<std::int64_t>(kShortBack));
+}
+
+std::string FollowedFile::start_at_end(std::int64_t& first_line) {
+  std::string context = pass_over(static_cast<std::int64_t>(kContext));
   if (offset_ <= kCountLinesBelow) {
     line_ = 1;
     for (std::int64_t at = 0; at < offset_;) {
@@ -127,10 +140,6 @@ std::string FollowedFile::start_at_end(std::int64_t& first_line) {
       line_ += newlines_in(part);
       at += static_cast<std::int64_t>(part.size());
     }
-  }
-  if (from > 0) {
-    const std::size_t begin = context.find('\n');
-    context.erase(0, begin == std::string::npos ? context.size() : begin + 1);
   }
   first_line = line_ == 0 ? 0 : line_ - newlines_in(context);
   return context;

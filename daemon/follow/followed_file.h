@@ -33,7 +33,7 @@ class FollowedFile {
   };
   static constexpr std::size_t kContext = std::size_t{64} << 10;
 
-  /// A regular file; anything else is ErrorCode::invalid_argument.
+  /// As open_log() does.
   static model::Result<std::unique_ptr<FollowedFile>> open(const std::string& path);
 
   FileIdentity identity() const { return identity_; }
@@ -43,10 +43,15 @@ class FollowedFile {
   /// Passes over what is there. Returns the end of it, whole lines, so that whoever reads on knows
   /// who was writing; `first_line` is that of the returned text.
   std::string start_at_end(std::int64_t& first_line);
+  /// The same with as little reading as can be: for a file that is not read for now.
+  void start_at_end_unread();
   /// False: this is not the file that was read so far; it begins at its start.
   bool resume(const wire::FilePosition& position);
 
   Look look();
+  /// At the last look; the time is the file system's.
+  std::int64_t size() const { return size_; }
+  std::int64_t changed_ns() const { return changed_ns_; }
   /// Reads at most `most` bytes and hands on the lines that are whole by then; how many were read.
   std::size_t read(std::size_t most, const Take& take);
   /// Hands on the unfinished last line as it is.
@@ -58,6 +63,8 @@ class FollowedFile {
   wire::FilePosition position() const;
 
  private:
+  /// From so far back; the whole lines there.
+  std::string pass_over(std::int64_t back);
   FollowedFile(supervise::UniqueFd fd, FileIdentity identity, std::int64_t born_ms);
 
   void start_over();

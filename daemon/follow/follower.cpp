@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Looking and reading. A file that is no longer found under any name is read to its end, kept for a
-// while (its writer may still hold it open), then forgotten.
+// Which files there are. A file that is no longer found under any name is read to its end, kept for
+// a while (its writer may still hold it open), then forgotten.
 #include "daemon/follow/follower.h"
 
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <cstdlib>
+#include <string_view>
 #include <utility>
 
 #include "daemon/follow/glob.h"
@@ -21,13 +21,8 @@ using base::TimePoint;
 constexpr Millis kScanLocal{2000};
 constexpr Millis kScanShared{10000};
 constexpr Millis kKeepMissing{10000};
-constexpr Millis kHoldPartial{2000};
-constexpr Millis kTellAgain{1000};
-constexpr std::size_t kPerFile = std::size_t{256} << 10;  ///< in one poll
-constexpr std::size_t kPerPoll = std::size_t{4} << 20;
-constexpr std::int64_t kSkipAfterSeconds = 30;  ///< of reading at full budget
-constexpr std::int64_t kKeepSeconds = 5;
-constexpr std::int64_t kClockGrain = 10;  ///< ms by which the kernel's stamps may lag the clock
+constexpr std::size_t kGone = ParkedFile::kNoGlob - 1;
+constexpr std::size_t kLarge = 4096;  ///< names; looking at each costs a microsecond or two
 
 std::string folder_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
@@ -50,11 +45,15 @@ Follower::Follower(Surroundings surroundings, Handlers handlers)
     : surroundings_(std::move(surroundings)), handlers_(std::move(handlers)) {}
 
 void Follower::remember(const wire::FilePosition& position) {
-  if (remembered_.size() < wire::kMostFollowedFiles)
-    remembered_[{position.device, position.inode}] = position;
+  ParkedFile parked;
+  parked.position = position;
+  parked.read_to = position.offset;
+  const FileIdentity identity{position.device, position.inode};
+  // Told in no order: what there is no room for is not known, and nothing is settled by that.
+  if (parked_.all().size() < ParkedFiles::kMostParked) parked_.park(identity, std::move(parked));
 }
 
-void Follower::set_globs(const std::vector<wire::WatchGlob>& globs, bool shared_files) {
+void Follower::set_globs(const std::vector<wire::WatchGlob>& globs, const Plan& plan) {
   std::vector<Glob> fresh;
   std::map<std::size_t, std::size_t> place_of;  // old index -> new index
   for (const wire::WatchGlob& wanted : globs) {
@@ -79,13 +78,26 @@ void Follower::set_globs(const std::vector<wire::WatchGlob>& globs, bool shared_
     handlers_.forgotten(it->first);
     it = files_.erase(it);
   }
+  for (auto& [identity, parked] : parked_.all()) {
+    if (parked.glob == ParkedFile::kNoGlob) continue;
+    const auto place = place_of.find(parked.glob);
+    parked.glob = place == place_of.end() ? kGone : place->second;
+  }
+  for (const auto& [identity, parked] :
+       parked_.take_if([](const ParkedFile& file) { return file.glob == kGone; })) {
+    handlers_.forgotten(identity);
+  }
   globs_ = std::move(fresh);
-  shared_files_ = shared_files;
+  if (plan.bytes_per_second != plan_.bytes_per_second) {
+    budget_ = ByteBudget(std::max<std::uint64_t>(1, plan.bytes_per_second));
+  }
+  plan_ = plan;
+  parked_.settle(plan.settled_ns);
 }
 
 void Follower::scan_soon() {
   for (Glob& glob : globs_) {
-    if (!glob.is_shared && !glob.is_cut) glob.next_scan = {};
+    if (!glob.is_shared && !glob.is_cut && !glob.is_large) glob.next_scan = {};
   }
 }
 
@@ -102,7 +114,8 @@ void Follower::scan(TimePoint now) {
       std::all_of(globs_.begin(), globs_.end(), [](const Glob& glob) { return glob.is_looked_at; });
   if (!all) return;
   // What nobody asked for by now is gone; its inode may be anybody's soon.
-  for (const auto& [identity, position] : std::exchange(remembered_, {})) {
+  for (const auto& [identity, parked] :
+       parked_.take_if([](const ParkedFile& file) { return file.glob == ParkedFile::kNoGlob; })) {
     handlers_.forgotten(identity);
   }
 }
@@ -112,9 +125,17 @@ void Follower::scan(std::size_t index, TimePoint now) {
   glob.is_shared = surroundings_.is_shared(fixed_folder(glob.pattern));
   glob.next_scan = now + (glob.is_shared ? kScanShared : kScanLocal);
   glob.unreadable.clear();
-  glob.is_crowded = false;
   glob.is_cut = false;
-  if (glob.is_shared && !shared_files_) return;
+  glob.is_large = false;
+  if (glob.is_shared && !plan_.shared_files) return;
+  admit(index, look_for(index, now), now);
+  glob.is_looked_at = true;
+  if (glob.is_cut || glob.is_large) glob.next_scan = now + kScanShared;
+}
+
+/// Brings what is known up to date; those without a place that changed, or wait for one.
+std::vector<Follower::Candidate> Follower::look_for(std::size_t index, TimePoint now) {
+  Glob& glob = globs_[index];
   std::set<std::string> open_here;
   const bool only_open = glob.is_shared && !names_host(glob.wanted.glob);
   if (only_open) open_here = surroundings_.open_here();
@@ -124,68 +145,55 @@ void Follower::scan(std::size_t index, TimePoint now) {
     before.emplace_back(identity, followed.is_present);
     followed.is_present = false;
   }
-  const Matches matches = matching(glob.pattern, 8 * wire::kMostFollowedFiles);
+  std::vector<std::pair<ParkedFile*, bool>> parked_before;
+  for (auto& [identity, parked] : parked_.all()) {
+    if (parked.glob != index) continue;
+    parked_before.emplace_back(&parked, parked.is_present);
+    parked.is_present = false;
+  }
+  std::vector<Candidate> candidates;
+  const Matches matches = matching(glob.pattern, kMostLooks);
   for (const std::string& path : matches.paths) {
     if (only_open && !open_here.contains(path)) continue;
-    if (!is_archive(path)) found(index, path, now);
+    if (!is_archive(path)) found(index, path, candidates);
   }
   for (const auto& [identity, was_present] : before) {
     Followed& followed = files_.at(identity);
-    if (matches.is_cut && !followed.is_present) found(index, std::string(followed.path), now);
+    if (matches.is_cut && !followed.is_present) {
+      found(index, std::string(followed.path), candidates);
+    }
     if (was_present && !followed.is_present) followed.missing_since = now;
   }
-  glob.is_looked_at = true;
+  for (const auto& [parked, was_present] : parked_before) {
+    parked->is_present = parked->is_present || matches.is_cut;
+    if (was_present && !parked->is_present) parked->missing_since = now;
+  }
   glob.is_cut = matches.is_cut;
-  if (glob.is_cut) glob.next_scan = now + kScanShared;
+  glob.is_large = matches.paths.size() > kLarge;
+  return candidates;
 }
 
-void Follower::found(std::size_t index, const std::string& path, TimePoint now) {
-  Glob& glob = globs_[index];
+void Follower::found(std::size_t index, const std::string& path,
+                     std::vector<Candidate>& candidates) {
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return;
-  const auto known = files_.find({info.st_dev, info.st_ino});
+  const FileIdentity identity{info.st_dev, info.st_ino};
+  const auto known = files_.find(identity);
   if (known != files_.end()) {
     known->second.path = path;
     known->second.is_present = true;
     return;
   }
-  if (files_.size() >= wire::kMostFollowedFiles) {
-    glob.is_crowded = true;
+  const std::int64_t changed = info.st_mtim.tv_sec * 1000000000LL + info.st_mtim.tv_nsec;
+  if (ParkedFile* parked = parked_.find(identity)) {
+    parked->glob = index;
+    parked->is_present = true;
+    const bool is_as_it_was = parked->size == info.st_size && parked->changed_ns == changed;
+    if (is_as_it_was && !parked->waiting_since) return;
+  } else if (changed <= parked_.settled_ns()) {
     return;
   }
-  auto opened = FollowedFile::open(path);
-  if (!opened) {
-    if (glob.unreadable.empty()) glob.unreadable = opened.error().text;
-    return;
-  }
-  Followed followed;
-  followed.file = std::move(*opened);
-  followed.path = path;
-  followed.glob = index;
-  followed.is_shared = glob.is_shared;
-  const auto [it, is_new] = files_.try_emplace(followed.file->identity(), std::move(followed));
-  if (!is_new) return;  // it was replaced between the two looks
-  begin(it->second, glob);
-  tell(it->second, now);
-}
-
-/// At what was read before; at the start of what is new; at the end of what was there already.
-void Follower::begin(Followed& followed, const Glob& glob) {
-  FollowedFile& file = *followed.file;
-  const auto remembered = remembered_.find(file.identity());
-  if (remembered != remembered_.end()) {
-    file.resume(remembered->second);
-    remembered_.erase(remembered);
-    return;
-  }
-  const bool is_new = file.born_ms() == 0 ? glob.is_looked_at
-                                          : file.born_ms() + kClockGrain >= glob.wanted.since_ms;
-  if (is_new || glob.is_looked_at) return;
-  std::int64_t first_line = 0;
-  const std::string context = file.start_at_end(first_line);
-  if (!context.empty()) {
-    handlers_.text({file.identity(), followed.path, context, first_line, true, true});
-  }
+  candidates.push_back({path, identity, info.st_size, changed});
 }
 
 void Follower::forget_missing(TimePoint now) {
@@ -201,77 +209,22 @@ void Follower::forget_missing(TimePoint now) {
     handlers_.forgotten(it->first);
     it = files_.erase(it);
   }
-}
-
-FollowedFile::Take Follower::taking(const Followed& followed) const {
-  return [this, &followed](std::string_view text, std::int64_t first_line, bool ends_line) {
-    handlers_.text({followed.file->identity(), followed.path, text, first_line, ends_line, false});
+  const auto is_over = [&](const ParkedFile& parked) {
+    return !parked.is_present && now - parked.missing_since >= kKeepMissing;
   };
+  for (const auto& [identity, parked] : parked_.take_if(is_over)) forget_parked(identity, parked);
+  stats_.waiting = 0;
+  waiting_bytes_ = 0;
+  for (const auto& [identity, parked] : parked_.all()) {
+    if (!parked.waiting_since) continue;
+    ++stats_.waiting;
+    waiting_bytes_ += static_cast<std::uint64_t>(parked.unread());
+  }
 }
 
-bool Follower::poll(TimePoint now) {
-  bool is_more = false;
-  std::size_t room = kPerPoll;
-  stats_.lag = 0;
-  // Beginning behind the one that was served last, so that none starves while the budget is short.
-  std::vector<std::map<FileIdentity, Followed>::iterator> order;
-  for (auto it = files_.begin(); it != files_.end(); ++it) order.push_back(it);
-  const auto first = std::find_if(order.begin(), order.end(),
-                                  [&](const auto& it) { return it->first > served_last_; });
-  std::rotate(order.begin(), first, order.end());
-  for (const auto& it : order) {
-    is_more = read(it->second, now, room) || is_more;
-    tell(it->second, now);
-  }
-  return is_more;
-}
-
-bool Follower::read(Followed& followed, TimePoint now, std::size_t& room) {
-  FollowedFile& file = *followed.file;
-  if (followed.is_shared && !shared_files_) return false;
-  const FollowedFile::Look look = file.look();
-  if (look.restarted) handlers_.broken_off(file.identity());
-  ByteBudget& budget = globs_[followed.glob].budget;
-  std::int64_t unread = look.unread;
-  const auto rate = static_cast<std::int64_t>(
-      std::min<std::uint64_t>(budget.per_second(), std::uint64_t{1} << 40));
-  if (unread > kSkipAfterSeconds * rate) {
-    const std::int64_t skipped = file.skip(kKeepSeconds * rate);
-    stats_.skipped += static_cast<std::uint64_t>(skipped);
-    unread -= skipped;
-    handlers_.broken_off(file.identity());
-  }
-  const FollowedFile::Take take = taking(followed);
-  std::size_t taken = 0;
-  while (unread > 0 && taken < kPerFile && room > 0) {
-    const std::size_t most =
-        std::min({static_cast<std::size_t>(unread), kPerFile - taken, room, budget.left(now)});
-    const std::size_t got = most == 0 ? 0 : file.read(most, take);
-    if (got == 0) break;
-    served_last_ = file.identity();
-    budget.spend(got);
-    taken += got;
-    room -= std::min(room, got);
-    unread -= static_cast<std::int64_t>(got);
-    stats_.bytes += got;
-  }
-  if (taken > 0 || !file.is_holding()) followed.held_since = now;
-  if (file.is_holding() && now - followed.held_since >= kHoldPartial) file.flush(take);
-  stats_.lag += static_cast<std::uint64_t>(std::max<std::int64_t>(0, unread));
-  return unread > 0 && taken > 0 && budget.left(now) > 0;
-}
-
-void Follower::tell(Followed& followed, TimePoint now) {
-  if (followed.told && now - followed.told_at < kTellAgain) return;
-  wire::FilePosition position = followed.file->position();
-  position.path = followed.path;
-  const bool is_news = !followed.told || followed.told->offset != position.offset ||
-                       followed.told->path != position.path ||
-                       followed.told->head_bytes != position.head_bytes;
-  if (!is_news) return;
-  handlers_.moved(position);
-  followed.told = std::move(position);
-  followed.told_at = now;
+void Follower::forget_parked(const FileIdentity& identity, const ParkedFile& parked) {
+  stats_.skipped += static_cast<std::uint64_t>(parked.unread());
+  handlers_.forgotten(identity);
 }
 
 std::set<std::string> Follower::folders() const {
@@ -289,18 +242,19 @@ std::vector<std::string> Follower::troubles() const {
   std::vector<std::string> troubles;
   for (const Glob& glob : globs_) {
     if (!glob.unreadable.empty()) troubles.push_back(glob.unreadable);
-    if (glob.is_crowded) {
-      troubles.push_back(glob.wanted.glob + ": more than " +
-                         std::to_string(wire::kMostFollowedFiles) + " files, the rest is not read");
-    }
     if (glob.is_cut) {
       troubles.push_back(glob.wanted.glob + ": too much to look through, only the first " +
                          std::to_string(kMostLooks) + " names or the first second of it");
     }
-    if (glob.is_shared && !shared_files_) {
+    if (glob.is_shared && !plan_.shared_files) {
       troubles.push_back(glob.wanted.glob +
                          ": left alone, its file system did not answer a moment ago");
     }
+  }
+  if (stats_.waiting > 0) {
+    troubles.push_back("more files are written to than the " +
+                       std::to_string(surroundings_.places) +
+                       " that are read at a time: the others wait for their turn");
   }
   return troubles;
 }

@@ -102,7 +102,7 @@ model::ErrorCode code_of(CURLcode status) {
 }  // namespace
 
 model::Result<HttpReply> http_get(const std::string& url, std::chrono::milliseconds timeout,
-                                  const std::string& netns) {
+                                  const std::string& netns, const std::string& login) {
   static std::once_flag initialised;
   std::call_once(initialised, [] { curl_global_init(CURL_GLOBAL_DEFAULT); });
   const std::unique_ptr<CURL, void (*)(CURL*)> curl(curl_easy_init(), curl_easy_cleanup);
@@ -112,6 +112,10 @@ model::Result<HttpReply> http_get(const std::string& url, std::chrono::milliseco
   transfer.netns = namespace_path(netns);
   char error_text[CURL_ERROR_SIZE] = "";
   configure(curl.get(), url, timeout, transfer, error_text);
+  if (!login.empty()) {
+    curl_easy_setopt(curl.get(), CURLOPT_HTTPAUTH, CURLAUTH_BASIC);
+    curl_easy_setopt(curl.get(), CURLOPT_USERPWD, login.c_str());
+  }
   const CURLcode status = curl_easy_perform(curl.get());
   if (transfer.too_large) {
     return model::fail(model::ErrorCode::limit, url + ": reply larger than 16 MiB");

@@ -22,8 +22,9 @@ inline constexpr std::size_t kMaxReplyBytes = 16 << 20;
 /// http only, no redirects, no proxy: what is asked is an agent on this host or in this cluster. A
 /// reply of any status is a value; an Error means there was none ("Connection refused", "Timeout
 /// ..."). With `netns` (a name under /run/netns, or a path), the connection is made inside that
-/// network namespace; the calling thread is back in its own when the call returns.
+/// network namespace; the calling thread is back in its own when the call returns. `login`:
+/// "user:password" for an agent that asks (basic authentication); it is in no message.
 model::Result<HttpReply> http_get(const std::string& url, std::chrono::milliseconds timeout,
-                                  const std::string& netns = "");
+                                  const std::string& netns = "", const std::string& login = "");
 
 }  // namespace collwatch::http_client

@@ -13,6 +13,7 @@
 
 #include "daemon/supervise/environment.h"
 #include "daemon/supervise/one_shot.h"
+#include "daemon/supervise/sanitizer.h"
 #include "exporters/json/documents.h"
 #include "exporters/signals_blocked.h"
 
@@ -21,19 +22,6 @@ namespace {
 
 using exporters::error_reply;
 using exporters::Reply;
-
-// Sanitizers reserve terabytes of addresses for themselves.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kMayLimitMemory = false;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-constexpr bool kMayLimitMemory = false;
-#else
-constexpr bool kMayLimitMemory = true;
-#endif
-#else
-constexpr bool kMayLimitMemory = true;
-#endif
 
 std::string first_line(const std::string& text) {
   return text.substr(0, std::min<std::size_t>(text.find('\n'), 300));
@@ -80,15 +68,26 @@ Reply Runner::diagnose(int log) const {
   supervise::OneShotOptions run;
   run.executable = options_.executable;
   run.arguments = {"diagnose", "--format", "json", "-"};
+  {
+    const std::lock_guard lock(fingerprints_mutex_);
+    if (!fingerprints_.empty()) {
+      run.arguments.insert(run.arguments.begin() + 1, {"--fingerprints", fingerprints_});
+    }
+  }
   run.environment = supervise::worker_environment({});
   run.input_fd = log;
   run.stop_fd = stop_.get();
   run.deadline = options_.deadline;
   run.most_output = std::size_t{4} << 20;
-  run.most_memory = kMayLimitMemory ? options_.most_memory : 0;
+  run.most_memory = supervise::kUnderSanitizer ? 0 : options_.most_memory;
   auto result = supervise::run_once(run);
   if (!result) return error_reply(500, result.error().text);
   return reply_of(std::move(*result), options_.deadline);
+}
+
+void Runner::use_fingerprints(const std::string& file) {
+  const std::lock_guard lock(fingerprints_mutex_);
+  fingerprints_ = file;
 }
 
 void Runner::run(int log, Answer answer) {

@@ -11,6 +11,7 @@
 #include <functional>
 #include <list>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
 
@@ -33,6 +34,10 @@ class Runner {
   Runner(const Runner&) = delete;
   Runner& operator=(const Runner&) = delete;
 
+  /// A file of the user's own fingerprints for what is read from now on; empty: none. From any
+  /// thread.
+  void use_fingerprints(const std::string& file);
+
   /// Takes over `log`. Answers once, from a thread of its own.
   void run(int log, Answer answer);
   /// Ends what runs; every answer has been given when it returns. Nothing is taken after it.
@@ -44,6 +49,8 @@ class Runner {
   void join_finished();
 
   Options options_;
+  mutable std::mutex fingerprints_mutex_;
+  std::string fingerprints_;
   supervise::UniqueFd stop_;  ///< an eventfd
   std::list<std::unique_ptr<Job>> jobs_;
   bool stopped_ = false;

@@ -3,6 +3,7 @@
 // A look: scan where that is due, then read what is new.
 #include "daemon/watch/log_source.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "daemon/watch/finding.h"
@@ -29,7 +30,7 @@ LogSource::LogSource(const diagnose::Patterns& patterns,
                  }}) {}
 
 void LogSource::set_plan(const wire::WatchPlan& plan) {
-  follower_.set_globs(plan.logs, plan.shared_files);
+  follower_.set_globs(plan.logs, {plan.shared_files, plan.bytes_per_second, plan.settled_ns});
 }
 
 base::Clock::duration LogSource::look(base::TimePoint now) {
@@ -39,7 +40,7 @@ base::Clock::duration LogSource::look(base::TimePoint now) {
   changes_.watch(follower_.folders());
   const bool is_more = follower_.poll(now);
   if (is_more) return base::Millis(0);
-  return follower_.stats().lag > 0 ? kLagging : kIdle;
+  return follower_.is_behind() ? kLagging : kIdle;
 }
 
 std::vector<int> LogSource::descriptors() const {
@@ -60,6 +61,8 @@ void LogSource::add_to(wire::Heartbeat& heartbeat) const {
   heartbeat.skipped += follower_.stats().skipped;
   heartbeat.lag += follower_.stats().lag;
   heartbeat.files += follower_.files();
+  heartbeat.waiting += follower_.stats().waiting;
+  heartbeat.settled_ns = std::max(heartbeat.settled_ns, follower_.settled_ns());
   heartbeat.repeats += repeats_.count();
   for (std::string& text : follower_.troubles()) {
     heartbeat.troubles.push_back({model::Source::log, std::move(text)});

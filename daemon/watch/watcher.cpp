@@ -35,6 +35,16 @@ follow::Follower::Surroundings surroundings(const std::string& host) {
   return around;
 }
 
+/// The built-in catalogue, with the user's file over it where there is one.
+model::Result<diagnose::Patterns> patterns_with(const std::string& own) {
+  auto catalogue = catalogue::Catalogue::built_in();
+  if (!catalogue) return model::fail(catalogue.error());
+  if (!own.empty()) {
+    if (const auto merged = catalogue->merge_file(own); !merged) return model::fail(merged.error());
+  }
+  return diagnose::Patterns::build(*catalogue);
+}
+
 }  // namespace
 
 Watcher::Watcher(base::EventLoop& loop, wire::Channel channel, std::string host)
@@ -61,7 +71,7 @@ void Watcher::on_packet() {
   if (const auto* start = std::get_if<wire::WatchStart>(&*message)) {
     on_start(*start);
   } else if (const auto* position = std::get_if<wire::FilePosition>(&*message)) {
-    if (positions_.size() < wire::kMostFollowedFiles) positions_.push_back(*position);
+    if (positions_.size() < wire::kMostKnownFiles) positions_.push_back(*position);
   } else if (const auto* plan = std::get_if<wire::WatchPlan>(&*message)) {
     if (patterns_) on_plan(*plan);
   } else {
@@ -69,10 +79,12 @@ void Watcher::on_packet() {
   }
 }
 
-void Watcher::on_start(const wire::WatchStart&) {
-  auto catalogue = catalogue::Catalogue::built_in();
-  auto patterns = catalogue ? diagnose::Patterns::build(*catalogue)
-                            : model::Result<diagnose::Patterns>(model::fail(catalogue.error()));
+void Watcher::on_start(const wire::WatchStart& start) {
+  auto patterns = patterns_with(start.fingerprints);
+  if (!patterns && !start.fingerprints.empty()) {
+    trouble_ = "watch.fingerprints is left out: " + patterns.error().text;
+    patterns = patterns_with("");
+  }
   if (!patterns) {
     std::fprintf(stderr, "collwatch-watch: %s\n", patterns.error().text.c_str());
     return loop_.stop();
@@ -154,8 +166,9 @@ void Watcher::look(Seat& seat) {
 
 void Watcher::beat() {
   wire::Heartbeat heartbeat;
-  for (const auto& seat : seats_) seat->source->add_to(heartbeat);
   constexpr std::size_t kMostTroubles = 16;
+  if (!trouble_.empty()) heartbeat.troubles.push_back({model::Source::log, trouble_});
+  for (const auto& seat : seats_) seat->source->add_to(heartbeat);
   if (heartbeat.troubles.size() > kMostTroubles) heartbeat.troubles.resize(kMostTroubles);
   tell(heartbeat);
   beat_timer_ = loop_.after(kBeat, [this] { beat(); });

@@ -47,6 +47,7 @@ class Watcher {
   wire::Channel channel_;
   std::string host_;
   std::unique_ptr<diagnose::Patterns> patterns_;
+  std::string trouble_;  ///< with the user's own fingerprints
   std::vector<std::unique_ptr<Seat>> seats_;
   LogSource* logs_ = nullptr;
   Source* kernel_ = nullptr;

@@ -83,6 +83,10 @@ const Pages::Route* Pages::rendered_route(std::string_view path) {
   return nullptr;
 }
 
+bool Pages::is_open(std::string_view path) {
+  return path == "/healthz" || path == "/health" || path == "/readyz";
+}
+
 Reply Pages::get(std::string_view path) {
   if (const Route* route = rendered_route(path)) return rendered(path, *route);
   if (path == "/healthz" || path == "/health") return health();

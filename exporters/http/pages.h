@@ -13,6 +13,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "exporters/snapshot.h"
 
@@ -22,17 +23,30 @@ struct Reply {
   unsigned status = 200;
   const char* content_type = "";
   std::shared_ptr<const std::string> body;
-  const char* allow = nullptr;  ///< methods, where another was used
+  const char* allow = nullptr;       ///< methods, where another was used
+  const char* challenge = nullptr;   ///< how to prove who one is, where that is asked
+  const char* come_again = nullptr;  ///< after so many seconds
 };
 
 /// {"schema": 1, "error": text}
 Reply error_reply(unsigned status, const std::string& text);
+
+/// Who may read the pages.
+struct HttpUser {
+  std::string name;
+  std::string password_hash;  ///< as crypt(3) makes it
+};
 
 /// Who answers POST /api/v1/diagnose.
 struct DiagnosePort {
   std::string refusal;  ///< a sentence: nobody is answered, and this is why
   std::size_t most_bytes = std::size_t{8} << 20;
   int at_once = 2;  ///< logs that may be on their way; further ones are told to come again
+  /// Whoever sends slower than this, after a while of grace, gives way.
+  std::size_t least_bytes_per_second = std::size_t{256} << 10;
+  std::chrono::milliseconds grace{3000};
+  /// Asked each time; not "": nobody is answered for now, and this is why.
+  std::function<std::string()> not_now;
   /// Takes over the descriptor, which holds the log, and answers once, from any thread. Must not
   /// block. Null: the page does not exist.
   std::function<void(int log, std::function<void(Reply)> answer)> run;
@@ -43,6 +57,7 @@ struct HttpCallbacks {
   std::function<std::shared_ptr<const Snapshot>()> snapshot;  ///< null: nothing to show yet
   std::function<double()> seconds_since_turn;                 ///< of the daemon's event loop
   DiagnosePort diagnose{};
+  std::vector<HttpUser> users{};  ///< none: everybody may read everything
 };
 
 class Pages {
@@ -51,6 +66,10 @@ class Pages {
   using Now = std::function<TimePoint()>;
 
   explicit Pages(HttpCallbacks callbacks, Now now = std::chrono::steady_clock::now);
+
+  /// Whether `path` is for everybody though there are users: what orchestrators ask, without a
+  /// password to give, and what tells them no more than that the agent lives.
+  static bool is_open(std::string_view path);
 
   /// The reply to GET `path` (without its query). 404 for what does not exist.
   Reply get(std::string_view path);

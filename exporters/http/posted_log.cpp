@@ -11,10 +11,10 @@
 
 namespace collwatch::exporters {
 
-std::shared_ptr<PostedLog> PostedLog::create(std::size_t most_bytes) {
+std::shared_ptr<PostedLog> PostedLog::create(std::size_t most_bytes, TimePoint now) {
   const int fd = memfd_create("collwatch-posted-log", MFD_CLOEXEC);
   if (fd < 0) return nullptr;
-  return std::shared_ptr<PostedLog>(new PostedLog(fd, most_bytes));
+  return std::shared_ptr<PostedLog>(new PostedLog(fd, most_bytes, now));
 }
 
 PostedLog::~PostedLog() {
@@ -23,6 +23,12 @@ PostedLog::~PostedLog() {
 
 void PostedLog::drop() {
   ::close(std::exchange(fd_, -1));
+}
+
+bool PostedLog::is_too_slow(TimePoint now, std::chrono::milliseconds grace,
+                            std::size_t least_bytes_per_second) const {
+  const std::chrono::duration<double> counted = now - began_ - grace;
+  return static_cast<double>(size_) < counted.count() * static_cast<double>(least_bytes_per_second);
 }
 
 void PostedLog::append(const char* bytes, std::size_t count) {

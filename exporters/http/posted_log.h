@@ -5,6 +5,7 @@
 // on the HTTP thread; answered from any.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -17,8 +18,10 @@ namespace collwatch::exporters {
 
 class PostedLog {
  public:
+  using TimePoint = std::chrono::steady_clock::time_point;
+
   /// Null: no descriptor, or no memory, for it.
-  static std::shared_ptr<PostedLog> create(std::size_t most_bytes);
+  static std::shared_ptr<PostedLog> create(std::size_t most_bytes, TimePoint now);
   ~PostedLog();
   PostedLog(const PostedLog&) = delete;
   PostedLog& operator=(const PostedLog&) = delete;
@@ -28,6 +31,10 @@ class PostedLog {
   /// More came than is allowed, or than could be stored; nothing of it is kept.
   bool is_too_large() const { return is_too_large_; }
   bool is_lost() const { return is_lost_; }
+
+  /// Less has come by now than whoever sends a log must manage.
+  bool is_too_slow(TimePoint now, std::chrono::milliseconds grace,
+                   std::size_t least_bytes_per_second) const;
 
   /// Rewound; the caller's from now on.
   int take();
@@ -40,11 +47,13 @@ class PostedLog {
   std::optional<Reply> reply() const;
 
  private:
-  PostedLog(int fd, std::size_t most_bytes) : fd_(fd), most_bytes_(most_bytes) {}
+  PostedLog(int fd, std::size_t most_bytes, TimePoint began)
+      : fd_(fd), most_bytes_(most_bytes), began_(began) {}
   void drop();
 
   int fd_;
   std::size_t most_bytes_;
+  TimePoint began_;
   std::size_t size_ = 0;
   bool is_too_large_ = false;
   bool is_lost_ = false;

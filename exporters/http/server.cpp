@@ -4,22 +4,23 @@
 // no exception into C. Every callback here runs on that one thread.
 #include "exporters/http/server.h"
 
-#include <arpa/inet.h>
 #include <microhttpd.h>
-#include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
 #include <chrono>
-#include <cstdlib>
+#include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
 #include <string_view>
 #include <utility>
 
+#include "exporters/http/access.h"
+#include "exporters/http/connection.h"
 #include "exporters/http/connection_table.h"
 #include "exporters/http/listener.h"
 #include "exporters/http/posted_log.h"
@@ -33,56 +34,22 @@ constexpr unsigned kIdleSeconds = 10;
 constexpr std::size_t kBytesPerConnection = 8192;
 constexpr std::string_view kDiagnosePath = "/api/v1/diagnose";
 
-/// What a request that needs no state of its own carries between its two calls.
-char head_seen;
-
 using Posted = std::shared_ptr<PostedLog>;
 
-int socket_of(MHD_Connection* connection) {
-  const auto* info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-  return info == nullptr ? -1 : info->connect_fd;
-}
-
-std::string address_of(MHD_Connection* connection) {
-  const auto* info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-  if (info == nullptr || info->client_addr == nullptr) return "";
-  const sockaddr* address = info->client_addr;
-  const void* bytes = nullptr;
-  if (address->sa_family == AF_INET) {
-    bytes = &reinterpret_cast<const sockaddr_in*>(address)->sin_addr;
-  } else if (address->sa_family == AF_INET6) {
-    bytes = &reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr;
-  }
-  char text[INET6_ADDRSTRLEN] = "";
-  if (bytes != nullptr) ::inet_ntop(address->sa_family, bytes, text, sizeof text);
-  return text;
-}
-
-/// The library sends straight from the page; the page lives until the last client has it.
-MHD_Response* response_of(const std::shared_ptr<const std::string>& body) {
-  using Body = std::shared_ptr<const std::string>;
-  auto* kept = new Body(body);
-  MHD_Response* response = MHD_create_response_from_buffer_with_free_callback_cls(
-      body->size(), const_cast<char*>(body->data()),
-      [](void* cls) { delete static_cast<Body*>(cls); }, kept);
-  if (response == nullptr) delete kept;
-  return response;
-}
+/// What a request carries between the library's calls.
+struct Request {
+  bool is_admitted = false;
+  std::shared_ptr<Question> question;  ///< its password is being hashed
+  bool was_woken = false;
+  bool is_head_seen = false;
+  Posted log;
+  bool is_over = false;  ///< answered past the library
+};
 
 Reply method_not_allowed(const char* allowed) {
   Reply reply = error_reply(405, std::string("only ") + allowed + " is served here");
   reply.allow = allowed;
   return reply;
-}
-
-bool is_loopback(const std::string& address) {
-  return address.rfind("127.", 0) == 0 || address == "::1" || address.rfind("::ffff:127.", 0) == 0;
-}
-
-/// What the head of the request says of its body's size; 0 where it does not.
-unsigned long long announced_bytes(MHD_Connection* connection) {
-  const char* text = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Content-Length");
-  return text == nullptr ? 0 : std::strtoull(text, nullptr, 10);
 }
 
 }  // namespace
@@ -98,15 +65,21 @@ class HttpServer::Impl {
   /// Takes the listener over. False, with errno: the library could not start.
   bool start(const Listener& listener);
   std::uint16_t port() const { return port_; }
+  void set_users(std::vector<HttpUser> users) { access_.set_users(std::move(users)); }
 
  private:
-  static MHD_Result send(MHD_Connection* connection, const Reply& reply);
+  /// Nothing: this request goes on, now or once its password is hashed (then it sleeps).
+  std::optional<Reply> admit(MHD_Connection* connection, std::string_view path, Request& request);
+  MHD_Result on_head_or_more(MHD_Connection* connection, const char* path, const char* method,
+                             const char* upload, std::size_t* upload_size, Request& request);
   Reply reply_to(std::string_view method, std::string_view path);
   /// Why this client's log is not taken, from the request's head.
   std::optional<Reply> refusal(MHD_Connection* connection) const;
   MHD_Result on_post(MHD_Connection* connection, const char* bytes, std::size_t* count,
-                     void** request);
-  MHD_Result begin_post(MHD_Connection* connection, void** request);
+                     Request& request);
+  MHD_Result begin_post(MHD_Connection* connection, Request& request);
+  void end_slow_uploads(std::chrono::steady_clock::time_point now);
+  void forget(const Posted& log);
   MHD_Result end_post(MHD_Connection* connection, const Posted& log);
   void note_connection(MHD_Connection* connection, MHD_ConnectionNotificationCode what);
 
@@ -120,9 +93,11 @@ class HttpServer::Impl {
 
   const DiagnosePort diagnose_;
   Pages pages_;
+  Access access_;
   ConnectionTable connections_;
   std::mutex posted_mutex_;
-  std::set<Posted> posted_;  ///< on their way, in or out
+  std::set<Posted> posted_;                      ///< on their way, in or out
+  std::map<MHD_Connection*, Request*> uploads_;  ///< those on their way in
   std::atomic<bool> stopping_{false};
   MHD_Daemon* daemon_ = nullptr;
   std::uint16_t port_ = 0;
@@ -151,6 +126,7 @@ HttpServer::Impl::~Impl() {
     waiting = posted_;
   }
   for (const Posted& log : waiting) log->answer(error_reply(503, "the agent is stopping"));
+  access_.stop();
   MHD_stop_daemon(daemon_);
 }
 
@@ -160,43 +136,88 @@ Reply HttpServer::Impl::reply_to(std::string_view method, std::string_view path)
   return allowed ? pages_.get(path) : method_not_allowed("GET, HEAD");
 }
 
-MHD_Result HttpServer::Impl::send(MHD_Connection* connection, const Reply& reply) {
-  MHD_Response* response = response_of(reply.body);
-  if (response == nullptr) return MHD_NO;
-  MHD_add_response_header(response, "Content-Type", reply.content_type);
-  MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
-  MHD_add_response_header(response, "Cache-Control", "no-store");
-  MHD_add_response_header(response, "Content-Security-Policy", "default-src 'none'");
-  if (reply.allow != nullptr) MHD_add_response_header(response, "Allow", reply.allow);
-  const MHD_Result queued = MHD_queue_response(connection, reply.status, response);
-  MHD_destroy_response(response);  // ours; the connection holds its own
-  return queued;
+std::optional<Reply> HttpServer::Impl::admit(MHD_Connection* connection, std::string_view path,
+                                             Request& request) {
+  Access::Asked asked;
+  if (Pages::is_open(path)) {
+    asked.admission = Admission::admitted;
+  } else if (request.question) {
+    asked.admission = request.question->answered().value_or(Admission::busy);
+    request.question.reset();
+    request.was_woken = true;
+  } else {
+    asked = access_.ask(header_of(connection, "Authorization"), address_of(connection));
+  }
+  if (asked.question) {
+    request.question = asked.question;
+    MHD_suspend_connection(connection);
+    asked.question->wait([connection] { MHD_resume_connection(connection); });
+    return std::nullopt;
+  }
+  request.is_admitted = asked.admission == Admission::admitted;
+  if (request.is_admitted) return std::nullopt;
+  if (asked.admission == Admission::busy) {
+    Reply reply = error_reply(503, "other passwords are being checked: come again");
+    reply.come_again = "1";
+    return reply;
+  }
+  Reply reply = error_reply(401, "this port asks for a user and a password (http.auth_file)");
+  reply.challenge = "Basic realm=\"collwatch\", charset=\"UTF-8\"";
+  return reply;
 }
 
 std::optional<Reply> HttpServer::Impl::refusal(MHD_Connection* connection) const {
   if (!diagnose_.refusal.empty()) return error_reply(403, diagnose_.refusal);
-  if (!is_loopback(address_of(connection))) {
+  if (!is_loopback(address_of(connection)) && !access_.has_users()) {
     return error_reply(403,
-                       "logs are taken from clients on loopback only: others would have to be told "
-                       "apart by http.auth_file, which this version does not have");
+                       "logs are taken from clients on loopback only, while there is no "
+                       "http.auth_file to tell others apart by");
   }
   // A page in somebody's browser reaches loopback, too.
-  if (MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Origin") != nullptr)
+  if (!header_of(connection, "Origin").empty())
     return error_reply(403, "logs are not taken from web pages");
   if (announced_bytes(connection) > diagnose_.most_bytes) {
     return error_reply(413, "the log is larger than " + std::to_string(diagnose_.most_bytes) +
                                 " bytes: run collwatch diagnose on it");
   }
+  if (const std::string why = diagnose_.not_now ? diagnose_.not_now() : ""; !why.empty())
+    return error_reply(503, why);
   if (static_cast<int>(posted_.size()) >= diagnose_.at_once)
     return error_reply(503, "other logs are being diagnosed: come again in a few seconds");
   return std::nullopt;
 }
 
-MHD_Result HttpServer::Impl::begin_post(MHD_Connection* connection, void** request) {
+/// A place is for whoever sends. Looked at when anything comes in, which is when it matters.
+void HttpServer::Impl::end_slow_uploads(std::chrono::steady_clock::time_point now) {
+  for (auto it = uploads_.begin(); it != uploads_.end();) {
+    const auto [connection, request] = *it;
+    if (!request->log->is_too_slow(now, diagnose_.grace, diagnose_.least_bytes_per_second)) {
+      ++it;
+      continue;
+    }
+    send_and_end(
+        connection, "408 Request Timeout",
+        error_reply(408, "the log came slower than " +
+                             std::to_string(diagnose_.least_bytes_per_second) + " bytes a second"));
+    request->is_over = true;
+    forget(request->log);
+    it = uploads_.erase(it);
+  }
+}
+
+void HttpServer::Impl::forget(const Posted& log) {
+  const std::lock_guard lock(posted_mutex_);
+  posted_.erase(log);
+}
+
+MHD_Result HttpServer::Impl::begin_post(MHD_Connection* connection, Request& request) {
+  const auto now = std::chrono::steady_clock::now();
+  end_slow_uploads(now);
   if (const auto refused = refusal(connection)) return send(connection, *refused);
-  Posted log = PostedLog::create(diagnose_.most_bytes);
+  Posted log = PostedLog::create(diagnose_.most_bytes, now);
   if (log == nullptr) return send(connection, error_reply(503, "no memory for the log"));
-  *request = new Posted(log);
+  request.log = log;
+  uploads_[connection] = &request;
   const std::lock_guard lock(posted_mutex_);
   posted_.insert(std::move(log));
   return MHD_YES;
@@ -225,16 +246,38 @@ MHD_Result HttpServer::Impl::end_post(MHD_Connection* connection, const Posted& 
 /// Called after the head, for each piece of the body, after the last one, and once more when the
 /// connection was woken.
 MHD_Result HttpServer::Impl::on_post(MHD_Connection* connection, const char* bytes,
-                                     std::size_t* count, void** request) {
-  if (*request == nullptr) return begin_post(connection, request);
-  const Posted log = *static_cast<Posted*>(*request);
+                                     std::size_t* count, Request& request) {
+  if (request.log == nullptr) return begin_post(connection, request);
+  const Posted log = request.log;
   if (*count > 0) {
     log->append(bytes, *count);
     *count = 0;
+    const auto now = std::chrono::steady_clock::now();
+    end_slow_uploads(now);
+    if (request.is_over) return MHD_NO;
+    connections_.served(socket_of(connection), now);  // it keeps its pace
     return MHD_YES;
   }
+  uploads_.erase(connection);
   if (const auto reply = log->reply()) return send(connection, *reply);
   return end_post(connection, log);
+}
+
+MHD_Result HttpServer::Impl::on_head_or_more(MHD_Connection* connection, const char* path,
+                                             const char* method, const char* upload,
+                                             std::size_t* upload_size, Request& request) {
+  if (request.is_over) return MHD_NO;
+  if (!request.is_admitted) {
+    if (const auto refused = admit(connection, path, request)) return send(connection, *refused);
+    if (!request.is_admitted) return MHD_YES;  // it sleeps
+  }
+  if (diagnose_.run && path == kDiagnosePath && std::string_view(method) == "POST")
+    return on_post(connection, upload, upload_size, request);
+  // The first call is after the head. Answering in it ends the connection, which is right for
+  // what may carry a body; a GET is answered in the second call and the connection lives on.
+  const bool bodyless = std::string_view(method) == "GET" || std::string_view(method) == "HEAD";
+  if (bodyless && !request.was_woken && !std::exchange(request.is_head_seen, true)) return MHD_YES;
+  return send(connection, reply_to(method, path));
 }
 
 MHD_Result HttpServer::Impl::on_request(void* self, MHD_Connection* connection, const char* url,
@@ -242,17 +285,9 @@ MHD_Result HttpServer::Impl::on_request(void* self, MHD_Connection* connection, 
                                         const char* upload, std::size_t* upload_size,
                                         void** request) {
   try {
-    auto& impl = *static_cast<Impl*>(self);
-    if (impl.diagnose_.run && url == kDiagnosePath && std::string_view(method) == "POST")
-      return impl.on_post(connection, upload, upload_size, request);
-    // The first call is after the head. Answering in it ends the connection, which is right for
-    // what may carry a body; a GET is answered in the second call and the connection lives on.
-    const bool bodyless = std::string_view(method) == "GET" || std::string_view(method) == "HEAD";
-    if (bodyless && *request == nullptr) {
-      *request = &head_seen;
-      return MHD_YES;
-    }
-    return send(connection, impl.reply_to(method, url));
+    if (*request == nullptr) *request = new Request;
+    return static_cast<Impl*>(self)->on_head_or_more(connection, url, method, upload, upload_size,
+                                                     *static_cast<Request*>(*request));
   } catch (...) {  // out of memory: this connection ends, the server goes on
     return MHD_NO;
   }
@@ -284,14 +319,9 @@ void HttpServer::Impl::on_completed(void* self, MHD_Connection* connection, void
                                     MHD_RequestTerminationCode /*how*/) {
   auto& impl = *static_cast<Impl*>(self);
   impl.connections_.served(socket_of(connection), std::chrono::steady_clock::now());
-  if (*request == nullptr || *request == &head_seen) return;
-  const auto* const log = static_cast<Posted*>(*request);
-  {
-    const std::lock_guard lock(impl.posted_mutex_);
-    impl.posted_.erase(*log);
-  }
-  delete log;
-  *request = nullptr;
+  impl.uploads_.erase(connection);
+  const std::unique_ptr<Request> done(static_cast<Request*>(std::exchange(*request, nullptr)));
+  if (done && done->log) impl.forget(done->log);
 }
 
 model::Result<std::unique_ptr<HttpServer>> HttpServer::create(const std::string& host,
@@ -299,7 +329,9 @@ model::Result<std::unique_ptr<HttpServer>> HttpServer::create(const std::string&
                                                               Callbacks callbacks) {
   auto listener = listen_on(host, port);
   if (!listener) return model::fail(std::move(listener).error());
+  std::vector<HttpUser> users = std::exchange(callbacks.users, {});
   auto impl = std::make_unique<Impl>(std::move(callbacks));
+  impl->set_users(std::move(users));
   if (!impl->start(*listener)) {
     const int error = errno;
     ::close(listener->fd);
@@ -310,6 +342,10 @@ model::Result<std::unique_ptr<HttpServer>> HttpServer::create(const std::string&
 
 HttpServer::HttpServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 HttpServer::~HttpServer() = default;
+
+void HttpServer::set_users(std::vector<HttpUser> users) {
+  impl_->set_users(std::move(users));
+}
 
 std::uint16_t HttpServer::port() const {
   return impl_->port();

@@ -2,12 +2,13 @@
 //
 // The agent's HTTP port: /metrics, /healthz, /readyz, /api/v1/... One thread of its own serves all
 // connections and only reads immutable Snapshots, so no client, however slow or hostile, reaches
-// the event loop. libmicrohttpd is known to server.cpp alone.
+// the event loop. libmicrohttpd is known to server.cpp and connection.cpp alone.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "exporters/http/pages.h"
 #include "probes/model/result.h"
@@ -26,6 +27,8 @@ class HttpServer {
   HttpServer& operator=(const HttpServer&) = delete;
 
   std::uint16_t port() const;
+  /// From now on these, from any thread; none: everybody.
+  void set_users(std::vector<HttpUser> users);
 
  private:
   class Impl;

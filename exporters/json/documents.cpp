@@ -82,6 +82,7 @@ Json watch(const Watch& w) {
     return each;
   });
   out["log_files"] = w.log_files;
+  out["log_waiting_files"] = w.log_waiting_files;
   out["log_lag_bytes"] = w.log_lag_bytes;
   return out;
 }
@@ -175,6 +176,7 @@ std::string status_json(const Snapshot& s, double snapshot_age_seconds) {
   Json& round = out["round"];
   round["number"] = s.round_number;
   round["age_seconds"] = s.round_age_seconds + snapshot_age_seconds;
+  round["interval_seconds"] = s.round_interval_seconds;
   round["clean"] = s.clean_rounds;
   out["local_health"] = s.local_health;
   out["workers"] = list(s.workers, worker);

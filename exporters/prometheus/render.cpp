@@ -162,6 +162,8 @@ void add_workers(Exposition& page, const Snapshot& s) {
     page.add(MetricId::worker_restarts_total, {key.first, key.second}, static_cast<double>(count));
   }
   page.add(MetricId::worker_unreaped, {}, s.workers_unreaped);
+  page.add(MetricId::memory_limit_bytes, {}, static_cast<double>(s.memory_limit_bytes));
+  page.add(MetricId::memory_short, {}, s.is_short_of_memory ? 1 : 0);
   page.add(MetricId::events_dropped_total, {}, static_cast<double>(s.events_dropped));
   page.add(MetricId::config_reload_success, {}, s.config_reload_success ? 1 : 0);
 }
@@ -170,6 +172,7 @@ void add_watch(Exposition& page, const Watch& watch) {
   page.add(MetricId::log_bytes_total, {}, static_cast<double>(watch.log_bytes));
   page.add(MetricId::log_skipped_bytes_total, {}, static_cast<double>(watch.log_skipped_bytes));
   page.add(MetricId::log_lag_bytes, {}, static_cast<double>(watch.log_lag_bytes));
+  page.add(MetricId::log_waiting_files, {}, static_cast<double>(watch.log_waiting_files));
   for (const WatchedSource& source : watch.sources) {
     page.add(MetricId::watch_up, {name(source.source)}, source.works ? 1 : 0);
   }

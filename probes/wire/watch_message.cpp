@@ -22,7 +22,7 @@ COLLWATCH_MESSAGE(Heartbeat, "heartbeat")
 
 template <Is<WatchStart> M>
 void fields(auto& f, M& m) {
-  f("v", m.v, "node", m.node);
+  f("v", m.v, "node", m.node, "fingerprints", m.fingerprints);
 }
 template <Is<WatchGlob> M>
 void fields(auto& f, M& m) {
@@ -31,7 +31,8 @@ void fields(auto& f, M& m) {
 template <Is<WatchPlan> M>
 void fields(auto& f, M& m) {
   f("logs", m.logs, "kernel", m.kernel, "kernel_after", m.kernel_after, "shared_files",
-    m.shared_files, "processes_ms", m.processes_ms);
+    m.shared_files, "processes_ms", m.processes_ms, "bytes_per_second", m.bytes_per_second,
+    "settled_ns", m.settled_ns);
 }
 template <Is<FilePosition> M>
 void fields(auto& f, M& m) {
@@ -68,8 +69,9 @@ void fields(auto& f, M& m) {
 }
 template <Is<Heartbeat> M>
 void fields(auto& f, M& m) {
-  f("bytes", m.bytes, "skipped", m.skipped, "lag", m.lag, "files", m.files, "repeats", m.repeats,
-    "kernel_sequence", m.kernel_sequence, "troubles", m.troubles);
+  f("bytes", m.bytes, "skipped", m.skipped, "lag", m.lag, "files", m.files, "waiting", m.waiting,
+    "settled_ns", m.settled_ns, "repeats", m.repeats, "kernel_sequence", m.kernel_sequence,
+    "troubles", m.troubles);
 }
 
 std::string encode(const ToWatcher& message) {

@@ -17,9 +17,11 @@
 
 namespace collwatch::wire {
 
-inline constexpr int kWatchVersion = 1;
-/// More files than this are not followed; also bounds what the daemon remembers of them.
+inline constexpr int kWatchVersion = 2;
+/// Held open at a time.
 inline constexpr std::size_t kMostFollowedFiles = 512;
+/// Of so many files it is known how far they were read, by the watcher and by the daemon.
+inline constexpr std::size_t kMostKnownFiles = 4096;
 
 // --- daemon -> watcher ------------------------------------------------------------------------
 
@@ -27,6 +29,7 @@ inline constexpr std::size_t kMostFollowedFiles = 512;
 struct WatchStart {
   int v = kWatchVersion;
   std::string node;
+  std::string fingerprints;  ///< a file of the user's own, over the catalogue; empty: none
 };
 
 struct WatchGlob {
@@ -44,6 +47,8 @@ struct WatchPlan {
   std::int64_t kernel_after = -1;  ///< sequence number of the last record that was read; -1: none
   bool shared_files = true;        ///< false: leave network file systems alone, one has just hung
   std::int64_t processes_ms = 0;   ///< look at the training processes so often; 0: not at all
+  std::uint64_t bytes_per_second = 0;  ///< of all logs together
+  std::int64_t settled_ns = 0;         ///< as the last heartbeat of the watcher before had it
 };
 
 /// How far a file has been read: told by the watcher when that changed, told back to the next one.
@@ -111,11 +116,13 @@ struct WatchTrouble {
 
 /// Once a second, and after everything of that second. Counters since the watcher's start.
 struct Heartbeat {
-  std::uint64_t bytes = 0;    ///< of logs, read
-  std::uint64_t skipped = 0;  ///< of logs, given up because they came faster than may be read
-  std::uint64_t lag = 0;      ///< of logs, there but not read yet
-  std::uint64_t files = 0;
-  std::uint64_t repeats = 0;          ///< findings that were left out: told a moment before
+  std::uint64_t bytes = 0;      ///< of logs, read
+  std::uint64_t skipped = 0;    ///< of logs, given up because they came faster than may be read
+  std::uint64_t lag = 0;        ///< of logs, there but not read yet
+  std::uint64_t files = 0;      ///< that are read
+  std::uint64_t waiting = 0;    ///< files with something to read and no place to be read in
+  std::int64_t settled_ns = 0;  ///< unknown files that were last changed by then are left alone
+  std::uint64_t repeats = 0;    ///< findings that were left out: told a moment before
   std::int64_t kernel_sequence = -1;  ///< of the last record that was read
   std::vector<WatchTrouble> troubles;
 };

@@ -89,7 +89,9 @@ inline exporters::Snapshot sample_snapshot() {
                {"node-d", MemberState::suspect}};
   s.round_number = 402;
   s.round_age_seconds = 0.5;
+  s.round_interval_seconds = 1;
   s.local_health = 1;
+  s.memory_limit_bytes = 67108864;
   s.scheduling_delay_seconds = 0.015625;
   s.edges_unobserved_ratio = 0.25;
   s.clock_skew_seconds = -0.125;
@@ -101,6 +103,7 @@ inline exporters::Snapshot sample_snapshot() {
   s.watch.log_skipped_bytes = 789;
   s.watch.log_lag_bytes = 42;
   s.watch.log_files = 3;
+  s.watch.log_waiting_files = 2;
   s.edges = {{"node-b", Outcome::ok, 0.000244140625, {0.0, true, true}},
              {"node-c", Outcome::timeout, std::nullopt, {1.0, false, true}},
              {"node-d", std::nullopt, std::nullopt, {0.0, false, false}}};

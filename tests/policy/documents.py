@@ -12,7 +12,7 @@ VOCABULARY = "probes/model/vocabulary.h"
 METRIC_TABLE = "exporters/prometheus/metric_table.h"
 ALERTS = "configs/alerts.yml"
 RUNBOOKS = "docs/runbooks/"
-OTHER_ALERTS = {"AgentDown", "ProbeStale"}
+OTHER_ALERTS = {"AgentDown", "ProbeStale", "WatcherDown"}
 METRIC = re.compile(r"\bcollwatch_[a-z0-9][a-z0-9_]*")
 SUFFIXES = ("_bucket", "_sum", "_count")
 

@@ -23,6 +23,7 @@ LIBRARIES = {
     "gloo/": ("probes/gloo/",),
     "prometheus/": ("exporters/prometheus/",),
     "microhttpd.h": ("exporters/http/",),
+    "crypt.h": ("exporters/http/password.cpp",),
     "curl/": ("daemon/http_client/",),
     "openssl/": ("daemon/peer/",),
     "yaml-cpp/": ("daemon/config/",),

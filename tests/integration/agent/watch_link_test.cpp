@@ -11,7 +11,9 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <set>
 
+#include "daemon/supervise/sanitizer.h"
 #include "tests/integration/supervise/zoo.h"
 
 using namespace collwatch;
@@ -19,10 +21,10 @@ using namespace zoo;
 
 namespace {
 
-const std::string kHello = R"(say '{"type":"watch_hello","v":1,"build":"x","pid":1}')";
+const std::string kHello = R"(say '{"type":"watch_hello","v":2,"build":"x","pid":1}')";
 const std::string kBeat =
-    R"(say '{"type":"heartbeat","bytes":10,"skipped":1,"lag":5,"files":2,"repeats":0,)"
-    R"("kernel_sequence":7,"troubles":[]}')";
+    R"(say '{"type":"heartbeat","bytes":10,"skipped":1,"lag":5,"files":2,"waiting":3,)"
+    R"("settled_ns":77,"repeats":0,"kernel_sequence":7,"troubles":[]}')";
 
 std::string beat_with(const std::string& troubles) {
   std::string beat = kBeat;
@@ -56,6 +58,7 @@ class Linked {
       last_reason = reason;
       last_why = why;
     };
+    handlers.trouble = [this](const std::string& text) { troubles.push_back(text); };
     handlers.found = [this](const wire::Finding& finding) { found.push_back(finding); };
     handlers.unreaped = [this](int count) { unreaped = count; };
     handlers.jobs = [this](const wire::WatchedJobs& told) { jobs.push_back(told); };
@@ -93,6 +96,7 @@ class Linked {
   std::string last_why;
   std::vector<wire::Finding> found;
   std::vector<wire::WatchedJobs> jobs;
+  std::vector<std::string> troubles;
 
  private:
   std::string text_of(const std::string& name) const {
@@ -157,6 +161,7 @@ TEST_CASE("a watcher gets its plan, and what it finds arrives") {
   const exporters::Watch shown = linked.link->shown();
   CHECK(shown.log_bytes == 10);
   CHECK(shown.log_lag_bytes == 5);
+  CHECK(shown.log_waiting_files == 3);
   CHECK(shown.log_skipped_bytes == 1);
   REQUIRE(shown.sources.size() == 2);
   CHECK(shown.sources[0].works);
@@ -185,7 +190,27 @@ TEST_CASE("one that dies is replaced, told what it had read, and its counts are 
   REQUIRE(
       linked.until([&] { return linked.heard().find("\"kernel_after\":7") != std::string::npos; }));
   CHECK(linked.heard().find("\"offset\":33") != std::string::npos);
+  CHECK(linked.heard().find("\"settled_ns\":77") != std::string::npos);
   CHECK(linked.heard().find("\"inode\":9") == std::string::npos);
+}
+
+TEST_CASE("one that holds more memory than its share is replaced, and why is told") {
+  if (supervise::kUnderSanitizer) {
+    WARN("SKIPPED: what a process holds under a sanitizer means nothing");
+    return;
+  }
+  auto loop = EventLoop::create().value();
+  Linked linked(*loop,
+                "if [ $life = 1 ]; then fat=$(head -c 50000000 /dev/zero | tr '\\0' x); fi; " +
+                    kHello + "; " + kServe);
+  linked.link->watch(Linked::wanted("/l/*.log", false));
+  REQUIRE(linked.until([&] {
+    linked.link->check_memory(40 << 20);
+    return linked.up == 2;
+  }));
+  CHECK(linked.down == 1);
+  CHECK(linked.last_reason == model::Reason::worker_crash);
+  CHECK(linked.last_why.find("more memory than its share") != std::string::npos);
 }
 
 TEST_CASE("one that falls silent is killed and replaced") {
@@ -230,6 +255,24 @@ TEST_CASE(
   CHECK(shown.sources[0].text == "open /a: no right");
 }
 
+TEST_CASE("a trouble is told once, however often it comes, and of very many only some") {
+  auto loop = EventLoop::create().value();
+  std::string beat = beat_with(R"([{"source":"log","text":"open /log@: no right"}])");
+  beat.replace(0, beat.find('\''), "beat=");
+  Linked linked(*loop, kHello + "; " + beat +
+                           R"(; for i in 1 1 1 $(seq 100); do say "${beat/@/$i}"; done; )" + kBeat +
+                           "; sleep 5");
+  linked.link->watch(Linked::wanted("/l/*.log", false));
+  REQUIRE(linked.until([&] {
+    const auto shown = linked.link->shown();
+    return shown.log_files == 2 && shown.sources[0].text.empty();
+  }));
+  CHECK(linked.troubles.size() == 65);
+  const std::set<std::string> distinct(linked.troubles.begin(), linked.troubles.end());
+  CHECK(distinct.size() == 65);
+  CHECK(linked.troubles.back().find("/api/v1/status") != std::string::npos);
+}
+
 TEST_CASE("a program that is not there is told, and tried again later") {
   auto loop = EventLoop::create().value();
   Linked linked(*loop, kHello);
@@ -239,6 +282,32 @@ TEST_CASE("a program that is not there is told, and tried again later") {
   REQUIRE(shown.sources.size() == 1);
   CHECK_FALSE(shown.sources[0].works);
   CHECK(shown.sources[0].text.find("No such file") != std::string::npos);
+  REQUIRE(linked.troubles.size() == 1);
+  CHECK(linked.troubles[0].find("nothing is watched") == 0);
+}
+
+TEST_CASE("other fingerprints are another watcher's, which goes on where this one was") {
+  auto loop = EventLoop::create().value();
+  Linked linked(*loop,
+                "hear; " + kHello + R"(; if [ $life = 1 ]; then )" +
+                    R"(say '{"type":"file_position","path":"/a","device":1,"inode":2,"offset":33,)"
+                    R"("line":4,"head_bytes":5,"head_hash":6}'; )" +
+                    kBeat + "; hear; hear; exit 0; fi; hear; hear; " + kServe);
+  config::Config::Watch wanted = Linked::wanted("/l/*.log", false);
+  wanted.fingerprints = "/first.yaml";
+  linked.link->watch(wanted);
+  REQUIRE(linked.until([&] { return linked.link->shown().log_bytes == 10; }));
+  CHECK(linked.heard().find("\"fingerprints\":\"/first.yaml\"") != std::string::npos);
+  SECTION("another file") {
+    wanted.fingerprints = "/second.yaml";
+  }
+  SECTION("another content") {
+    wanted.fingerprints_hash = 1;
+  }
+  linked.link->watch(wanted);
+  REQUIRE(linked.until([&] { return linked.up == 2 && linked.link->shown().log_bytes == 20; }));
+  CHECK(linked.down == 0);
+  REQUIRE(linked.until([&] { return linked.heard().find("\"offset\":33") != std::string::npos; }));
 }
 
 TEST_CASE("a plan that changes is told to the watcher that runs; an empty one ends it") {

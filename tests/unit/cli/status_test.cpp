@@ -92,6 +92,18 @@ TEST_CASE("a node without its own worker says so before anything else") {
   CHECK(cli::sentence(parsed(s), kNow).find("node node-c is down") == 0);
 }
 
+TEST_CASE("what is not watched is told, and the kernel's log only by those who ask for it") {
+  auto s = quiet_snapshot();
+  const auto text = [&] { return cli::status_text(parsed(s), kNow, cli::Colour::no); };
+  CHECK(text().find("watched") == std::string::npos);
+  CHECK(text().find("/dev/kmsg") == std::string::npos);
+  s.watch.sources = {{model::Source::log, false, "cannot start /x/collwatch-watch"},
+                     {model::Source::process, true, "2 of other users"}};
+  CHECK(text().find("\ntraining logs are not watched: cannot start /x/collwatch-watch\n"
+                    "training processes are read in part: 2 of other users\n") !=
+        std::string::npos);
+}
+
 TEST_CASE("each verdict is a sentence, the worst first") {
   use_utc();
   auto s = test::sample_snapshot();

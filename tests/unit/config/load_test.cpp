@@ -73,6 +73,7 @@ probes:
   edge: {interval: 2s, timeout: 100ms, payloads: [64, 1KiB]}
   gloo: {interval: 30s, timeout: 1s, collectives: [allgather, barrier], sizes: [4, 2MiB]}
   rendezvous: {interval: 1h, stores: []}
+watch: {max_bytes_per_second: 5MB}
 events: {path: /var/log/events.jsonl, max_bytes: 1MiB}
 limits: {memory: 128MiB, suspects: 4}
 )",
@@ -100,6 +101,7 @@ limits: {memory: 128MiB, suspects: 4}
   CHECK(config->rendezvous.stores.empty());
   CHECK(config->events.path == "/var/log/events.jsonl");
   CHECK(config->events.max_bytes == 1U << 20);
+  CHECK(config->watch.max_bytes_per_second == 5000000);
   CHECK(config->limits.memory == 128ULL << 20);
   CHECK(config->limits.suspects == 4);
   CHECK(config->warnings.empty());

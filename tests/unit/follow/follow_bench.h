@@ -45,6 +45,7 @@ class FollowBench {
     around.host = "node-a";
     around.is_shared = [this](const std::string&) { return is_shared; };
     around.open_here = [this] { return open_here; };
+    around.places = places;
     follow::Follower::Handlers handlers;
     handlers.text = [this](const follow::FollowedText& lines) {
       auto& into = lines.is_context ? context : read;
@@ -67,7 +68,8 @@ class FollowBench {
   }
   void watch(const std::string& pattern, std::uint64_t per_second = 1000000,
              bool shared_files = true) {
-    follower->set_globs({{pattern, per_second, since_ms}}, shared_files);
+    plan.shared_files = shared_files;
+    follower->set_globs({{pattern, per_second, since_ms}}, plan);
   }
 
   /// Lets so much time pass, looks, and reads all that may be read then.
@@ -84,6 +86,8 @@ class FollowBench {
   std::set<std::string> open_here;
   /// Far from now, so that files made by the test are older than the watch.
   std::int64_t since_ms = std::int64_t{1} << 52;
+  follow::Follower::Plan plan;
+  std::size_t places = wire::kMostFollowedFiles;  ///< at the next restart()
   base::TimePoint now{std::chrono::hours(1)};
   std::unique_ptr<follow::Follower> follower;
   std::string read;

@@ -280,6 +280,75 @@ TEST_CASE("a client from elsewhere is refused although the port is open to it") 
   CHECK(answer.body.find("http.auth_file") != std::string::npos);
 }
 
+TEST_CASE("while the agent says not now, nobody's log is taken, and why is told") {
+  Reader reader;
+  auto port = reader.port();
+  std::atomic<bool> is_short{true};
+  port.not_now = [&] { return is_short ? std::string("short of memory") : std::string(); };
+  const auto server = serve(port);
+  Connection refused(server->port());
+  REQUIRE(refused.send(head(4) + "log\n"));
+  const auto answer = test::parse(refused.read_response());
+  CHECK(answer.status == 503);
+  CHECK(answer.body.find("short of memory") != std::string::npos);
+  is_short = false;
+  Connection taken(server->port());
+  REQUIRE(taken.send(head(4) + "log\n"));
+  CHECK(reader.logs(1).size() == 1);
+}
+
+TEST_CASE("senders that make no progress are told so and give way to the next") {
+  Reader reader;
+  auto port = reader.port();
+  port.grace = std::chrono::milliseconds(300);
+  port.least_bytes_per_second = 10000;
+  const auto server = serve(port);
+  Connection silent(server->port());
+  Connection dripping(server->port());
+  REQUIRE(silent.send(head(50000) + "x"));
+  REQUIRE(dripping.send(head(50000) + "x"));
+  Connection early(server->port());
+  REQUIRE(early.send(head(4) + "log\n"));
+  CHECK(test::parse(early.read_response()).status == 503);  // both are in their grace
+
+  std::string answer;
+  for (int i = 0; i < 200; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    (void)dripping.send("x");
+    Connection third(server->port());
+    REQUIRE(third.send(head(4) + "log\n"));
+    if (!reader.waits_for(1)) continue;
+    reader.answer_all();
+    answer = third.read_response();
+    break;
+  }
+  CHECK(test::parse(answer).status == 200);
+  for (Connection* slow : {&silent, &dripping}) {
+    const auto told = test::parse(slow->read_to_end());
+    CHECK(told.status == 408);
+    CHECK(told.body.find("slower than 10000 bytes a second") != std::string::npos);
+  }
+  CHECK(scrape_works(server->port()));
+}
+
+TEST_CASE("a sender that keeps the pace is read to the end, however long it takes") {
+  Reader reader;
+  auto port = reader.port();
+  port.grace = std::chrono::milliseconds(50);
+  port.least_bytes_per_second = 1000;
+  const auto server = serve(port);
+  Connection steady(server->port());
+  const std::string piece(1000, '\n');
+  REQUIRE(steady.send(head(20 * piece.size()) + piece));
+  for (int i = 1; i < 20; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    REQUIRE(steady.send(piece));
+  }
+  CHECK(reader.logs(1)[0].size() == 20 * piece.size());
+  reader.answer_all();
+  CHECK(test::parse(steady.read_response()).status == 200);
+}
+
 TEST_CASE("a server that stops answers whoever waits, and a late answer hurts nobody") {
   Reader reader;
   auto server = serve(reader.port());

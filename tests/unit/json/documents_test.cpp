@@ -31,7 +31,8 @@ TEST_CASE("status carries the agent's whole view") {
   CHECK(status["membership"]["epoch"] == 12);
   CHECK(status["membership"]["hash"] == "5a0f2c1e");
   CHECK(status["membership"]["members"][2] == json({{"name", "node-c"}, {"state", "down"}}));
-  CHECK(status["round"] == json({{"number", 402}, {"age_seconds", 2.5}, {"clean", 0}}));
+  CHECK(status["round"] ==
+        json({{"number", 402}, {"age_seconds", 2.5}, {"interval_seconds", 1.0}, {"clean", 0}}));
   CHECK(status["local_health"] == 1);
   CHECK(status["edges"][0]["peer"] == "node-b");
   CHECK(status["edges"][0]["outcome"] == "ok");

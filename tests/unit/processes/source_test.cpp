@@ -3,14 +3,12 @@
 // The watcher's source of training processes: what it tells of a fake /proc, and when it looks
 // again.
 #include <poll.h>
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <iostream>
 
 #include "daemon/watch/process_source.h"
 #include "tests/support/catch.h"
+#include "tests/support/paused_child.h"
 #include "tests/unit/processes/fake_proc.h"
 
 using namespace collwatch;
@@ -60,20 +58,14 @@ TEST_CASE("jobs are told at once and after each interval, not in between") {
 }
 
 TEST_CASE("a rank that is killed is told at once, and its job is looked at again a second later") {
-  const pid_t child = fork();
-  if (child == 0) {
-    pause();
-    _exit(0);
-  }
-  REQUIRE(child > 0);
+  test::PausedChild child;
   FakeProc proc;
-  proc.put(torch_rank(child, 1, 2));  // a real process, dressed up
+  proc.put(torch_rank(child.pid(), 1, 2));  // a real process, dressed up
   Told told;
   watch::ProcessSource source(proc.surroundings(), 15s, told.sink());
   source.look(kStart);
   REQUIRE(source.descriptors().size() == 1);
-  kill(child, SIGKILL);
-  waitpid(child, nullptr, 0);
+  child.end();
   pollfd ready{source.descriptors()[0], POLLIN, 0};
   if (poll(&ready, 1, 10'000) != 1) {
     std::cout << "SKIPPED: the kernel has no pidfds\n";
@@ -88,28 +80,22 @@ TEST_CASE("a rank that is killed is told at once, and its job is looked at again
   CHECK(told.findings[0].fingerprint == model::Fingerprint::worker_exit);
   CHECK(told.findings[0].rank == 1);
   CHECK(told.findings[0].role == "initiating");
-  proc.remove(child);
+  proc.remove(child.pid());
   source.look(kStart + 4s);
   REQUIRE(told.jobs.size() == 2);
   CHECK(told.jobs[1].jobs.empty());
 }
 
 TEST_CASE("the end of a program without a training library is nobody's business") {
-  const pid_t child = fork();
-  if (child == 0) {
-    pause();
-    _exit(0);
-  }
-  REQUIRE(child > 0);
+  test::PausedChild child;
   FakeProc proc;
-  auto program = torch_rank(child, 1, 2);
+  auto program = torch_rank(child.pid(), 1, 2);
   program.maps = {};
   proc.put(program);
   Told told;
   watch::ProcessSource source(proc.surroundings(), 15s, told.sink());
   source.look(kStart);
-  kill(child, SIGKILL);
-  waitpid(child, nullptr, 0);
+  child.end();
   source.look(kStart + 3s);
   CHECK(told.findings.empty());
 }

@@ -5,10 +5,10 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "daemon/catalogue/catalogue.h"
 #include "daemon/watch/kernel_record.h"
 #include "daemon/watch/kernel_source.h"
 #include "tests/support/catch.h"
+#include "tests/support/patterns.h"
 
 using namespace collwatch;
 using watch::as_dmesg;
@@ -17,23 +17,12 @@ using watch::parse_kernel_record;
 
 namespace {
 
-const diagnose::Patterns& patterns() {
-  static const auto* built = [] {
-    const auto catalogue = catalogue::Catalogue::built_in();
-    REQUIRE(catalogue);
-    auto compiled = diagnose::Patterns::build(*catalogue);
-    REQUIRE(compiled);
-    return new diagnose::Patterns(std::move(*compiled));
-  }();
-  return *built;
-}
-
 class Bench {
  public:
   explicit Bench(KernelSource::Options options = {}) {
     options.path = "/dev/null";
     source = std::make_unique<KernelSource>(
-        patterns(), std::move(options), [this](const wire::FromWatcher& message) {
+        test::patterns(), std::move(options), [this](const wire::FromWatcher& message) {
           if (const auto* finding = std::get_if<wire::Finding>(&message)) found.push_back(*finding);
         });
   }
@@ -126,7 +115,7 @@ TEST_CASE("the next watcher passes over what the last one read") {
 TEST_CASE("a kernel log that cannot be opened is a trouble and no more") {
   KernelSource::Options options;
   options.path = "/no/such/kmsg";
-  KernelSource source(patterns(), options, [](const wire::FromWatcher&) {});
+  KernelSource source(test::patterns(), options, [](const wire::FromWatcher&) {});
   source.look(base::Clock::now());
   wire::Heartbeat heartbeat;
   source.add_to(heartbeat);
@@ -142,7 +131,7 @@ TEST_CASE("records that were there before are passed over, and their last number
     return;
   }
   std::size_t found = 0;
-  KernelSource source(patterns(), {}, [&](const wire::FromWatcher&) { ++found; });
+  KernelSource source(test::patterns(), {}, [&](const wire::FromWatcher&) { ++found; });
   wire::Heartbeat heartbeat;
   source.add_to(heartbeat);
   if (!heartbeat.troubles.empty()) {

@@ -3,30 +3,19 @@
 // From lines of a followed log to findings: which are told, about whom, and which never.
 #include "daemon/watch/log_reader.h"
 
-#include "daemon/catalogue/catalogue.h"
 #include "daemon/watch/finding.h"
 #include "daemon/watch/repeats.h"
 #include "tests/support/catch.h"
+#include "tests/support/patterns.h"
 
 using namespace collwatch;
 using model::Fingerprint;
 
 namespace {
 
-const diagnose::Patterns& patterns() {
-  static const auto* built = [] {
-    const auto catalogue = catalogue::Catalogue::built_in();
-    REQUIRE(catalogue);
-    auto compiled = diagnose::Patterns::build(*catalogue);
-    REQUIRE(compiled);
-    return new diagnose::Patterns(std::move(*compiled));
-  }();
-  return *built;
-}
-
 class Log {
  public:
-  explicit Log(std::string path) : path_(std::move(path)), reader_(patterns(), path_) {}
+  explicit Log(std::string path) : path_(std::move(path)), reader_(test::patterns(), path_) {}
 
   std::vector<wire::Finding> lines(const std::string& text, std::int64_t first_line = 1,
                                    bool is_context = false) {
