@@ -209,7 +209,9 @@ void WatchLink::on_heartbeat(const wire::Heartbeat& heartbeat) {
 void WatchLink::warn_once(const std::string& text) {
   constexpr std::size_t kMostWarnings = 64;
   if (!handlers_.trouble || warned_.size() >= kMostWarnings) return;
-  if (!warned_.insert(text).second) return;
+  // "3 processes ...": how many it is now is no news.
+  const std::size_t begin = std::min(text.find_first_not_of("0123456789"), text.size());
+  if (!warned_.insert(text.substr(begin)).second) return;
   handlers_.trouble(text);
   if (warned_.size() == kMostWarnings) {
     handlers_.trouble("what else cannot be read is told in /api/v1/status alone");

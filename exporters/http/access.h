@@ -45,7 +45,7 @@ class Access {
  public:
   static constexpr std::size_t kMostWaiting = 8;
   static constexpr std::size_t kMostOfOneAddress = 2;
-  static constexpr std::size_t kMostKnown = 16;
+  static constexpr std::size_t kMostKnown = 64;  ///< as many as there may be users
 
   Access() = default;
   ~Access() { stop(); }
