@@ -102,6 +102,21 @@ TEST_CASE("where a few words fit several entries, the others are told") {
   CHECK(explain::found_text(*refused).find("; see also store_unreachable,") != std::string::npos);
 }
 
+TEST_CASE("versions are told where they are known, and not as nothing") {
+  int unknown = 0;
+  for (const catalogue::Entry& entry : built_in().entries()) {
+    for (const catalogue::Pattern& pattern : entry.patterns) {
+      explain::Found found;
+      found.by = FoundBy::pattern;
+      found.pattern = pattern;
+      const std::string text = explain::found_text(found);
+      CHECK((text.find("Versions: ") != std::string::npos) == !pattern.versions.empty());
+      unknown += pattern.versions.empty() ? 1 : 0;
+    }
+  }
+  CHECK(unknown > 0);
+}
+
 TEST_CASE("words are enough where nothing else is known") {
   CHECK(found("port already in use") == "store_port_in_use");
   CHECK(found("the gpu ran out of memory") == "cuda_oom");
