@@ -17,19 +17,18 @@ constexpr const char* kStatusPath = "/api/v1/status";
 
 int run_status(const StatusOptions& options) {
   if (const std::string why = why_refused(options.url); !why.empty()) {
-    std::cerr << "collwatch: " << why << "\n";
+    complain(why);
     return kUsageError;
   }
   const std::string url = agent_url(options.url);
   const auto body = ask_agent(url, kStatusPath);
   if (!body) {
-    std::cerr << "collwatch: " << body.error().text
-              << "\nIs collwatchd running there? --url names another agent.\n";
+    complain(body.error().text + "\nIs collwatchd running there? --url names another agent.");
     return kAgentUnreachable;
   }
   const auto status = parse_status(*body);
   if (!status) {
-    std::cerr << "collwatch: " << url << ": " << status.error().text << "\n";
+    complain(url + ": " + status.error().text);
     return kAgentUnreachable;
   }
   if (options.json) {
@@ -42,7 +41,7 @@ int run_status(const StatusOptions& options) {
 
 int run_check(const CheckOptions& options) {
   if (const std::string why = why_refused(options.url); !why.empty()) {
-    std::cerr << "collwatch: " << why << "\n";
+    complain(why);
     const auto refused = check(model::fail(model::ErrorCode::invalid_argument, "URL with an @"),
                                std::chrono::system_clock::now());
     std::cout << refused.line << "\n";

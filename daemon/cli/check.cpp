@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "daemon/cli/status_text.h"
+#include "daemon/logs/shown.h"
 
 namespace collwatch::cli {
 namespace {
@@ -16,8 +17,8 @@ constexpr double kStaleSeconds = 120;
 
 CheckResult result(Health health, const std::string& text) {
   static constexpr const char* kWords[] = {"OK", "WARNING", "CRITICAL", "UNKNOWN"};
-  std::string line = std::string("COLLWATCH ") + kWords[static_cast<int>(health)] + ": " + text;
-  std::replace(line.begin(), line.end(), '\n', ' ');
+  std::string line =
+      std::string("COLLWATCH ") + kWords[static_cast<int>(health)] + ": " + logs::shown(text);
   // Nagios takes what follows a bar for numbers to plot.
   std::replace(line.begin(), line.end(), '|', '/');
   if (line.size() > kLongestLine) line = line.substr(0, kLongestLine - 3) + "...";

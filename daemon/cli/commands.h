@@ -34,7 +34,7 @@ struct DiagnoseOptions {
   DiagnoseFormat format = DiagnoseFormat::text;
   bool redact = false;
   std::vector<std::string> fingerprints{};  ///< files of the user's own, over the built-in ones
-  std::string agent;                        ///< whose probes to ask, too; none if empty
+  std::optional<std::string> agent;         ///< whose probes to ask, too
 };
 int run_diagnose(const DiagnoseOptions& options);
 

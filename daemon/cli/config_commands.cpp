@@ -8,6 +8,7 @@
 #include "daemon/catalogue/catalogue.h"
 #include "daemon/cli/catalogue_files.h"
 #include "daemon/cli/commands.h"
+#include "daemon/cli/terminal.h"
 #include "daemon/config/key_flags.h"
 #include "daemon/config/load.h"
 #include "daemon/config/print.h"
@@ -46,7 +47,21 @@ bool is_fingerprints_file(const std::string& file) {
                      [](const config::Tree::Entry& entry) { return entry.key == "fingerprints"; });
 }
 
+/// Nothing of either kind stands in it.
+bool holds_nothing(const std::string& file) {
+  const auto tree = config::read_yaml(file);
+  return tree && tree->entries.empty();
+}
+
 int check_fingerprints(const std::string& file) {
+  const auto tree = config::read_yaml(file);
+  for (const config::Tree::Entry& entry : tree->entries) {
+    if (entry.key != "fingerprints" || entry.value.shape != config::Tree::Shape::list ||
+        !entry.value.items.empty())
+      continue;
+    complain(file + ":" + std::to_string(entry.line) + ": fingerprints: the list is empty");
+    return kUsageError;
+  }
   const auto built_in = catalogue_with({});
   const auto merged = catalogue_with({file});
   const auto slow = merged ? slow_patterns(*merged)
@@ -69,7 +84,14 @@ int check_fingerprints(const std::string& file) {
 int run_config_check(const std::string& file, const std::vector<std::string>& key_flags) {
   if (key_flags.empty() && is_fingerprints_file(file)) return check_fingerprints(file);
   const auto config = load_and_tell(file, key_flags);
-  if (!config) return kUsageError;
+  if (!config) {
+    if (holds_nothing(file)) {
+      complain(file +
+               ": holds nothing: a configuration needs at least its members, a file of "
+               "fingerprints begins with 'fingerprints:'");
+    }
+    return kUsageError;
+  }
   const std::string& own = config->watch.fingerprints;
   if (!own.empty() && check_fingerprints(own) != 0) return kUsageError;
   std::cout << file << ": ok: node " << config->node << " of " << config->membership.members.size()

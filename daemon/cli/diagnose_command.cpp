@@ -4,8 +4,11 @@
 // cannot be read.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <iostream>
+#include <optional>
+#include <utility>
 
 #include "daemon/cli/agent_url.h"
 #include "daemon/cli/catalogue_files.h"
@@ -23,9 +26,21 @@ constexpr int kDiagnosed = 1;
 constexpr int kUnreadable = 2;
 constexpr long kProgressEvery = 64L << 20;
 
-int complain(const std::string& text) {
-  std::cerr << "collwatch: " << text << "\n";
+constexpr std::size_t kToldUnread = 8;
+
+int unreadable(const std::string& text) {
+  complain(text);
   return kUnreadable;
+}
+
+/// Of a single log the diagnosis itself says it.
+void tell_unread(const diagnose::Diagnosis& diagnosis) {
+  if (diagnosis.scanned.files < 2) return;
+  std::cout.flush();
+  const std::size_t told = std::min(diagnosis.unread.size(), kToldUnread);
+  for (std::size_t i = 0; i < told; ++i) complain("not read: " + diagnosis.unread[i]);
+  if (told < diagnosis.unread.size())
+    complain("and " + std::to_string(diagnosis.unread.size() - told) + " more are not read");
 }
 
 /// On long input, a line that counts on the terminal; it is wiped at the end.
@@ -70,30 +85,36 @@ void print(const diagnose::Diagnosis& diagnosis, const diagnose::Engine& engine,
 }  // namespace
 
 int run_diagnose(const DiagnoseOptions& options) {
-  if (const std::string why = why_refused(options.agent); !why.empty()) return complain(why);
+  if (options.agent && options.agent->empty()) return unreadable("--agent: names no agent");
+  if (const std::string why = why_refused(options.agent.value_or("")); !why.empty())
+    return unreadable(why);
   std::vector<std::string> inputs = options.inputs;
   if (inputs.empty()) {
-    if (isatty(STDIN_FILENO) == 1) return complain("name a log file or a folder, or pipe a log in");
+    if (isatty(STDIN_FILENO) == 1)
+      return unreadable("name a log file or a folder, or pipe a log in");
     inputs.emplace_back("-");
   }
   auto sources = logs::find_sources(inputs);
-  if (!sources) return complain(sources.error().text);
-  if (sources->empty()) return complain("there is no log in what was given");
+  if (!sources) return unreadable(sources.error().text);
+  if (sources->empty()) return unreadable("there is no log in what was given");
   auto catalogue = catalogue_with(options.fingerprints);
-  if (!catalogue) return complain(catalogue.error().text);
+  if (!catalogue) return unreadable(catalogue.error().text);
   const auto engine = diagnose::Engine::build(std::move(*catalogue));
-  if (!engine) return complain(engine.error().text);
+  if (!engine) return unreadable(engine.error().text);
   ProgressLine progress(isatty(STDERR_FILENO) == 1);
   auto diagnosis = engine->run(std::move(*sources), [&](long bytes) {
     progress.at(bytes);
     return true;
   });
-  if (!diagnosis) return complain(diagnosis.error().text);
-  if (!options.agent.empty()) diagnose::join(*diagnosis, ask_for_word(options.agent));
-  if (options.redact) diagnose::redact(*diagnosis);
+  if (!diagnosis) return unreadable(diagnosis.error().text);
+  std::optional<diagnose::AgentWord> word;
+  if (options.agent) word = ask_for_word(*options.agent);
+  if (options.redact) diagnose::redact(*diagnosis, word ? &*word : nullptr);
+  if (word) diagnose::join(*diagnosis, std::move(*word));
   print(*diagnosis, *engine, options.format);
+  tell_unread(*diagnosis);
   if (diagnosis->verdict.fingerprint != model::Fingerprint::none) return kDiagnosed;
-  return diagnosis->is_partly_unread ? kUnreadable : kNothingFound;
+  return diagnosis->unread.empty() ? kNothingFound : kUnreadable;
 }
 
 }  // namespace collwatch::cli

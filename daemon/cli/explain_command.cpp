@@ -20,7 +20,7 @@ constexpr int kPrinted = 0;
 constexpr int kUnknown = 4;
 
 int unknown(const std::string& text) {
-  std::cerr << "collwatch: " << text << "\n";
+  complain(text);
   return kUnknown;
 }
 
@@ -81,7 +81,7 @@ int explain_text(const catalogue::Catalogue& catalogue, const ExplainOptions& op
 int run_explain(const ExplainOptions& options) {
   const auto catalogue = catalogue_with(options.fingerprints);
   if (!catalogue) {
-    std::cerr << "collwatch: " << catalogue.error().text << "\n";
+    complain(catalogue.error().text);
     return kUsageError;
   }
   const bool colour = colour_of_stdout() == Colour::yes;

@@ -43,7 +43,7 @@ int run_inspect(const InspectOptions& options) {
   if (options.pid) {
     keep_only(report, *options.pid);
     if (report.processes.empty()) {
-      std::cerr << "collwatch: there is no process " << *options.pid << " that can be read here\n";
+      complain("there is no process " + std::to_string(*options.pid) + " that can be read here");
       return kUsageError;
     }
   }

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "daemon/cli/inspect_print.h"
+#include "daemon/logs/shown.h"
 
 namespace collwatch::cli {
 namespace {
@@ -174,9 +175,32 @@ std::string notes_text(const ProcessReport& report) {
   return "\n" + joined(notes, "; ") + "\n";
 }
 
+/// Names of programs, interfaces and jobs are whatever somebody gave them.
+void make_fit(ProcessReport& report) {
+  const auto fit = [](std::string& text) { text = logs::shown(text); };
+  for (Job& job : report.jobs) {
+    for (std::string* text : {&job.job, &job.torch, &job.nccl}) fit(*text);
+  }
+  for (Process& process : report.processes) {
+    for (std::string* text :
+         {&process.identity.job, &process.program, &process.torch, &process.nccl}) {
+      fit(*text);
+    }
+    for (std::string& gpu : process.gpus) fit(gpu);
+    for (Connections& peer : process.connections) fit(peer.interface);
+  }
+  for (Finding& finding : report.findings) {
+    fit(finding.text);
+    for (std::string& evidence : finding.evidence) fit(evidence);
+    finding.fix = logs::shown(finding.fix, logs::Lines::keep);
+  }
+}
+
 }  // namespace
 
-std::string inspect_text(const ProcessReport& report, Colour colour) {
+std::string inspect_text(const ProcessReport& raw, Colour colour) {
+  ProcessReport report = raw;
+  make_fit(report);
   std::string text;
   if (report.jobs.empty()) text = "No training process is to be seen.\n";
   for (const Job& job : report.jobs) {

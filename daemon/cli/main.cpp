@@ -5,14 +5,17 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstdlib>
+#include <functional>
 #include <iostream>
-#include <map>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "daemon/cli/agent_url.h"
 #include "daemon/cli/commands.h"
+#include "daemon/cli/terminal.h"
 #include "daemon/config/suggest.h"
 #include "daemon/config/units.h"
 #include "daemon/demo/demo.h"
@@ -113,6 +116,29 @@ void add_fingerprints_option(CLI::App* command, std::vector<std::string>& files)
       ->allow_extra_args(false);
 }
 
+/// The first is the default.
+void add_format_option(CLI::App* command, const std::vector<std::string>& formats,
+                       const std::function<void(const std::string&)>& take) {
+  std::string names;
+  for (const std::string& format : formats) names += (names.empty() ? "" : "|") + format;
+  const auto check = [formats, names](const std::string& word) {
+    const bool is_known = std::find(formats.begin(), formats.end(), word) != formats.end();
+    return is_known ? std::string() : "'" + word + "' is none of " + names;
+  };
+  command->add_option_function<std::string>("--format", take, "How to print it")
+      ->check(CLI::Validator(check, "", "format"))
+      ->type_name(names)
+      ->default_str(formats.front());
+}
+
+std::string not_a_pid(const std::string& word) {
+  int pid = 0;
+  const char* const end = word.data() + word.size();
+  const auto read = std::from_chars(word.data(), end, pid);
+  const bool is_pid = read.ec == std::errc() && read.ptr == end && pid > 0;
+  return is_pid ? "" : "'" + word + "' is no process: give its number, above 0";
+}
+
 void add_diagnose_command(CLI::App& app, Arguments& arguments) {
   CLI::App* diagnose = app.add_subcommand(
       "diagnose",
@@ -123,13 +149,11 @@ void add_diagnose_command(CLI::App& app, Arguments& arguments) {
           "Logs of one rank, of all, of the launcher, of the kernel: files (also .gz, .zst), "
           "folders, - for standard input")
       ->type_name("FILE|DIR|-");
-  static const std::map<std::string, cli::DiagnoseFormat> formats = {
-      {"text", cli::DiagnoseFormat::text},
-      {"json", cli::DiagnoseFormat::json},
-      {"markdown", cli::DiagnoseFormat::markdown}};
-  diagnose->add_option("--format", arguments.diagnose.format, "text, json or markdown")
-      ->transform(CLI::CheckedTransformer(formats))
-      ->default_str("text");
+  add_format_option(diagnose, {"text", "json", "markdown"}, [&](const std::string& word) {
+    arguments.diagnose.format = word == "json"       ? cli::DiagnoseFormat::json
+                                : word == "markdown" ? cli::DiagnoseFormat::markdown
+                                                     : cli::DiagnoseFormat::text;
+  });
   diagnose->add_option("--agent", arguments.diagnose.agent,
                        "Also ask this agent's probes whether the network is at fault");
   add_fingerprints_option(diagnose, arguments.diagnose.fingerprints);
@@ -148,10 +172,9 @@ void add_explain_command(CLI::App& app, Arguments& arguments) {
   explain->add_option("--layer", arguments.explain.layer,
                       "All errors of a layer side by side: nccl, gloo, store, ...");
   add_fingerprints_option(explain, arguments.explain.fingerprints);
-  static const std::map<std::string, bool> formats = {{"text", false}, {"markdown", true}};
-  explain->add_option("--format", arguments.explain.markdown, "text or markdown")
-      ->transform(CLI::CheckedTransformer(formats))
-      ->default_str("text");
+  add_format_option(explain, {"text", "markdown"}, [&](const std::string& word) {
+    arguments.explain.markdown = word == "markdown";
+  });
 }
 
 void add_inspect_command(CLI::App& app, Arguments& arguments) {
@@ -159,14 +182,15 @@ void add_inspect_command(CLI::App& app, Arguments& arguments) {
       "inspect",
       "The training processes here: ranks, backend in use, versions, what stalls; no agent needed");
   inspect->add_option("--pid", arguments.inspect.pid, "This process alone, rank or not")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Validator(not_a_pid, "", "pid"))
+      ->type_name("PID");
   inspect->add_flag("--json", arguments.inspect.json, "As JSON");
   inspect->add_flag("--once", arguments.inspect.once,
                     "One look instead of two a second apart: does not say what moves");
 }
 
 int usage_error(const std::string& text, int code) {
-  std::cerr << "collwatch: " << text << "\n";
+  cli::complain(text);
   return code;
 }
 
@@ -226,9 +250,8 @@ int usage_code(int argc, char** argv) {
                              : cli::kUsageError;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+/// Everything but the last word: whether what was printed has arrived.
+int run(int argc, char** argv) {
   if (argc > 1 && std::find(kLater.begin(), kLater.end(), std::string(argv[1])) != kLater.end()) {
     return usage_error(std::string(argv[1]) + ": not in this version", cli::kUsageError);
   }
@@ -258,4 +281,14 @@ int main(int argc, char** argv) {
   } catch (const std::exception& error) {
     return usage_error(error.what(), 1);
   }
+}
+
+}  // namespace
+
+/// Whoever reads an exit code trusts that the output is there.
+int main(int argc, char** argv) {
+  cli::hold_standard_streams();
+  const int code = run(argc, argv);
+  const std::string problem = cli::why_not_printed();
+  return problem.empty() ? code : usage_error(problem, usage_code(argc, argv));
 }

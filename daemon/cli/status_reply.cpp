@@ -11,16 +11,16 @@
 #include <exception>
 #include <nlohmann/json.hpp>
 
+#include "daemon/logs/shown.h"
+
 namespace collwatch::cli {
 namespace {
 
 using Json = nlohmann::json;
 
-std::string clean(std::string text) {
-  for (char& c : text) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
-  }
-  return text;
+/// An agent may be anybody: nothing of its words steers a terminal.
+std::string clean(const std::string& text) {
+  return logs::shown(text);
 }
 
 /// The member if it is there and not null. Wrong types throw; parse_status catches.

@@ -2,7 +2,9 @@
 //
 // From lines to events: fields by the grammar, meaning by the catalogue, exceptions, exits.
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
+#include <optional>
 
 #include "daemon/diagnose/collector.h"
 #include "daemon/diagnose/numbers.h"
@@ -62,6 +64,25 @@ bool is_transport(std::string_view name, std::string_view text) {
     if (text.size() >= end.size() && text.substr(text.size() - end.size()) == end) return true;
   }
   return false;
+}
+
+/// What a rank says, in words that no pattern knows, whose process group was not made because it
+/// waited for the others in vain or found nobody: wrappers around a store do not use PyTorch's.
+std::optional<model::Fingerprint> startup_of(std::string_view name, std::string_view text) {
+  for (const std::string_view own : {"ValueError", "TypeError", "KeyError", "ImportError",
+                                     "AttributeError", "ModuleNotFoundError", "NameError"}) {
+    if (name == own) return std::nullopt;
+  }
+  std::string lower(text.substr(0, 400));
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const auto says = [&](std::string_view word) { return lower.find(word) != std::string::npos; };
+  const bool is_refused = says("refused") || says("unreachable") || says("no route to host") ||
+                          says("connection timed out") || says("failed to connect") ||
+                          says("cannot connect") || says("name resolution") || name == "gaierror";
+  if (is_refused) return model::Fingerprint::store_unreachable;
+  if (says("timed out") || says("timeout")) return model::Fingerprint::store_timeout;
+  return std::nullopt;
 }
 
 /// What a process says whose partner went away; no fault of its own.
@@ -281,7 +302,11 @@ void Collector::exception(std::string_view text, int expression, Event& event, O
     event.is_fallback = true;
     event.fingerprint = model::Fingerprint::worker_exit;
     event.role = is_echo(name) ? catalogue::Role::collateral : catalogue::Role::initiating;
-    if (is_transport(name, text)) {
+    const auto startup = open.traceback.is_starting() ? startup_of(name, text) : std::nullopt;
+    if (startup) {
+      event.role = catalogue::Role::context;
+      event.fingerprint = *startup;
+    } else if (is_transport(name, text)) {
       event.role = catalogue::Role::collateral;
       event.fingerprint = model::Fingerprint::store_unreachable;
     }

@@ -121,13 +121,14 @@ void Collector::add(const logs::Block& block) {
   facts_.lines = number - 1 + (block.ends_line || text.empty() ? 0 : 1);
 }
 
-/// A line may hold many: progress bars overwrite themselves with carriage returns.
+/// A line may hold many: progress bars overwrite themselves with carriage returns, and records that
+/// were JSON hold whole tracebacks, with a vertical tab where a line ended.
 void Collector::physical_line(std::string_view line_text, long number, const Candidates& found,
                               std::size_t from, std::size_t to, std::size_t offset) {
   std::vector<int>& expressions = expressions_;
   if (!line_text.empty() && line_text.back() == '\r') line_text.remove_suffix(1);  // DOS line ends
   for (std::size_t start = 0; start <= line_text.size();) {
-    const std::size_t end = std::min(line_text.find('\r', start), line_text.size());
+    const std::size_t end = std::min(line_text.find_first_of("\r\v", start), line_text.size());
     expressions.clear();
     std::size_t around = 0;
     while (from < to && found[from].at - offset < end) {
@@ -139,7 +140,7 @@ void Collector::physical_line(std::string_view line_text, long number, const Can
       }
       ++from;
     }
-    const bool is_last = end == line_text.size();
+    const bool is_last = end == line_text.size() || line_text[end] == '\v';
     const std::string_view text = shorten(line_text.substr(start, end - start), around);
     if (budget_ != nullptr) takes_time_ = budget_->takes_time();
     if (tries_every_line()) try_every_line(text, {file_, number}, expressions);
@@ -209,7 +210,10 @@ Collector::Open& Collector::open_of(const logs::Who& who) {
   if (who.label) writer.label = who.label;
   if (who.group_rank && who.is_native) writer.group_rank = who.group_rank;
   if (who.pid) writer.pid = who.pid;
-  if (!who.host.empty()) writer.host = who.host;
+  if (!who.host.empty()) {
+    writer.host = who.host;
+    if (facts_.hosts.size() < kMostWriters) facts_.hosts.insert(who.host);
+  }
   writer.is_kernel = who.is_kernel;
   return it->second;
 }

@@ -12,6 +12,7 @@
 
 #include "daemon/diagnose/judgement.h"
 #include "daemon/diagnose/numbers.h"
+#include "daemon/logs/shown.h"
 
 namespace collwatch::diagnose {
 namespace {
@@ -190,6 +191,7 @@ Mentioned mentioned_in(const Job& job) {
   for (const FileFacts& file : job.files) {
     mentioned.files.push_back(file.source.name);
     hosts.insert(file.source.hint.host);
+    hosts.insert(file.hosts.begin(), file.hosts.end());
     for (const Writer& writer : file.writers) hosts.insert(writer.host);
     for (const Exit& exit : file.exits) hosts.insert(exit.host);
   }
@@ -234,6 +236,10 @@ std::vector<std::string> unread_parts(const Job& job) {
   std::vector<std::string> parts;
   for (const FileFacts& file : job.files) {
     if (file.damage.empty()) continue;
+    if (file.is_unread) {
+      parts.push_back(file.source.name + ", which cannot be read: " + file.damage);
+      continue;
+    }
     parts.push_back("the rest of " + file.source.name + ": " + file.damage + "; " +
                     (file.lines == 0
                          ? std::string("no line of it could be read")
@@ -242,22 +248,40 @@ std::vector<std::string> unread_parts(const Job& job) {
   return parts;
 }
 
+/// One word of a command, whatever a log or the name of a file holds.
+std::string word_of_shell(const std::string& value, bool may_be_quoted, const char* unknown) {
+  constexpr std::string_view kHarmless =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-+,:/@%=[]";
+  if (value[0] != '-' && value.find_first_not_of(kHarmless) == std::string::npos) return value;
+  if (!may_be_quoted) return unknown;
+  std::string quoted = value[0] == '-' ? "'./" : "'";
+  for (const char c : logs::shown(value)) {
+    if (c == '\'') {
+      quoted += "'\\''";
+    } else {
+      quoted += c;
+    }
+  }
+  return quoted + "'";
+}
+
 void conclude_nothing(Diagnosis& diagnosis) {
   Verdict& verdict = diagnosis.verdict;
   verdict.root_cause = "nothing in these logs says that the job failed";
   verdict.next_action =
       "If the job did fail, add the logs of all ranks, the launcher's and the hosts' kernel "
       "logs.";
-  if (!diagnosis.is_partly_unread) return;
+  if (diagnosis.unread.empty()) return;
   verdict.confidence = model::Confidence::low;
   verdict.root_cause = "nothing in what could be read of these logs says that the job failed";
   verdict.next_action =
-      "Get whole copies of the damaged archives and run collwatch diagnose again.";
+      "Get whole and readable copies of what is not known below and run collwatch diagnose again.";
 }
 
 }  // namespace
 
-std::string fill(const std::string& text, const std::map<std::string, std::string>& values) {
+std::string fill(const std::string& text, const std::map<std::string, std::string>& values,
+                 Filling filling) {
   struct Word {
     const char* name;
     const char* unknown;
@@ -270,15 +294,26 @@ std::string fill(const std::string& text, const std::map<std::string, std::strin
                                                   {"group", "GROUP"},
                                                   {"file", "the log"},
                                                   {"pid", "PID"}}};
-  std::string out = text;
-  for (const Word& word : kWords) {
-    const std::string placeholder = std::string("{") + word.name + "}";
-    const auto it = values.find(word.name);
-    const std::string value = it == values.end() ? word.unknown : it->second;
-    for (std::size_t at = out.find(placeholder); at != std::string::npos;
-         at = out.find(placeholder, at + value.size())) {
-      out.replace(at, placeholder.size(), value);
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    const auto* const word = std::find_if(kWords.begin(), kWords.end(), [&](const Word& one) {
+      return text.compare(at, std::string_view(one.name).size() + 2,
+                          "{" + std::string(one.name) + "}") == 0;
+    });
+    if (word == kWords.end()) {
+      out += text[at++];
+      continue;
     }
+    const auto it = values.find(word->name);
+    const bool is_known = it != values.end() && !it->second.empty();
+    if (!is_known) {
+      out += word->unknown;
+    } else if (filling == Filling::sentence) {
+      out += logs::shown(it->second);
+    } else {
+      out += word_of_shell(it->second, std::string_view(word->name) == "file", word->unknown);
+    }
+    at += std::string_view(word->name).size() + 2;
   }
   return out;
 }
@@ -297,7 +332,7 @@ Diagnosis conclude(const Job& job, const catalogue::Catalogue& catalogue) {
   diagnosis.ranks = ends_of(job, judgement.has_value());
   Verdict& verdict = diagnosis.verdict;
   verdict.missing_evidence = unread_parts(job);
-  diagnosis.is_partly_unread = !verdict.missing_evidence.empty();
+  diagnosis.unread = verdict.missing_evidence;
   if (!judgement) {
     conclude_nothing(diagnosis);
     return diagnosis;
@@ -316,9 +351,11 @@ Diagnosis conclude(const Job& job, const catalogue::Catalogue& catalogue) {
     if (!initiating && echoes) verdict.collateral_ranks.push_back(rank);
   }
   if (const catalogue::Entry* entry = catalogue.find(verdict.fingerprint)) {
-    const auto values = values_of(*judgement, verdict.initiating);
-    verdict.fix = fill(entry->fix, values);
-    verdict.verify = fill(entry->verify, values);
+    diagnosis.filled = values_of(*judgement, verdict.initiating);
+    diagnosis.fix_template = entry->fix;
+    diagnosis.verify_template = entry->verify;
+    verdict.fix = fill(entry->fix, diagnosis.filled);
+    verdict.verify = fill(entry->verify, diagnosis.filled, Filling::command);
     diagnosis.related = entry->related;
   }
   return diagnosis;

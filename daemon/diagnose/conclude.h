@@ -12,8 +12,12 @@ namespace collwatch::diagnose {
 
 Diagnosis conclude(const Job& job, const catalogue::Catalogue& catalogue);
 
+enum class Filling { sentence, command };
+
 /// Replaces {rank}, {host}, {peer}, ... by values; a value that is not known becomes a readable
-/// word.
-std::string fill(const std::string& text, const std::map<std::string, std::string>& values);
+/// word. So does, in a command, a value that a shell would take for more than a word; the name of a
+/// file is quoted instead.
+std::string fill(const std::string& text, const std::map<std::string, std::string>& values,
+                 Filling filling = Filling::sentence);
 
 }  // namespace collwatch::diagnose

@@ -33,6 +33,12 @@ std::string stopped_patterns(const Budget& budget, const Patterns& patterns,
          "; a word of eight letters that must be in the line makes a pattern fast";
 }
 
+/// What went wrong, without the name of the file in front: it is said anyway.
+std::string reason(const model::Error& error, const logs::Source& source) {
+  const std::string front = source.name + ": ";
+  return error.text.rfind(front, 0) == 0 ? error.text.substr(front.size()) : error.text;
+}
+
 }  // namespace
 
 model::Result<Engine> Engine::build(catalogue::Catalogue catalogue, Allowance allowance) {
@@ -52,7 +58,12 @@ model::Result<FileFacts> Engine::read(const logs::Source& source,
   logs::LineBlocks blocks(std::move(bytes));
   for (;;) {
     const auto block = blocks.next();
-    if (!block) return model::fail(block.error());
+    if (!block) {
+      FileFacts facts = collector.finish();
+      facts.damage = reason(block.error(), source);
+      facts.is_unread = blocks.bytes_read() == 0;
+      return facts;
+    }
     if (blocks.looks_binary()) {
       FileFacts facts = collector.finish();
       facts.is_binary = true;
@@ -81,7 +92,6 @@ Diagnosis Engine::conclude(std::vector<FileFacts> files, const Budget& budget,
 
 model::Result<Diagnosis> Engine::run(std::vector<logs::Source> sources,
                                      const Progress& progress) const {
-  const auto start = std::chrono::steady_clock::now();
   // The verdict must not depend on the order in which files are named.
   std::stable_sort(sources.begin(), sources.end(),
                    [](const logs::Source& a, const logs::Source& b) {
@@ -89,33 +99,51 @@ model::Result<Diagnosis> Engine::run(std::vector<logs::Source> sources,
                      const int second = b.hint.attempt.value_or(0);
                      return first != second ? first < second : a.name < b.name;
                    });
-  Budget budget(patterns_, allowance_);
-  std::vector<FileFacts> files;
-  long bytes = 0;
-  for (const logs::Source& source : sources) {
-    auto opened = logs::open_bytes(source);
-    if (!opened) return model::fail(opened.error());
-    auto facts =
-        read(source, std::move(*opened), static_cast<int>(files.size()), bytes, progress, budget);
-    if (!facts) return model::fail(facts.error());
-    bytes += facts->bytes;
-    files.push_back(std::move(*facts));
-  }
-  return conclude(std::move(files), budget, start);
+  std::vector<const logs::Source*> order;
+  for (const logs::Source& source : sources) order.push_back(&source);
+  return run_all(
+      order, [&](std::size_t i) { return logs::open_bytes(sources[i]); }, progress);
 }
 
 model::Result<Diagnosis> Engine::run_inputs(std::vector<Input> inputs,
                                             const Progress& progress) const {
+  std::vector<const logs::Source*> order;
+  for (const Input& input : inputs) order.push_back(&input.source);
+  return run_all(
+      order,
+      [&](std::size_t i) -> model::Result<std::unique_ptr<logs::Bytes>> {
+        return std::move(inputs[i].bytes);
+      },
+      progress);
+}
+
+model::Result<Diagnosis> Engine::run_all(const std::vector<const logs::Source*>& sources,
+                                         const Open& open, const Progress& progress) const {
   const auto start = std::chrono::steady_clock::now();
   Budget budget(patterns_, allowance_);
   std::vector<FileFacts> files;
   long bytes = 0;
-  for (Input& input : inputs) {
-    auto facts = read(input.source, std::move(input.bytes), static_cast<int>(files.size()), bytes,
-                      progress, budget);
-    if (!facts) return model::fail(facts.error());
-    bytes += facts->bytes;
-    files.push_back(std::move(*facts));
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    const logs::Source& source = *sources[i];
+    auto opened = open(i);
+    if (opened) {
+      auto facts =
+          read(source, std::move(*opened), static_cast<int>(files.size()), bytes, progress, budget);
+      if (!facts) return model::fail(facts.error());
+      bytes += facts->bytes;
+      files.push_back(std::move(*facts));
+    } else {
+      FileFacts facts;
+      facts.source = source;
+      facts.damage = reason(opened.error(), source);
+      facts.is_unread = true;
+      files.push_back(std::move(facts));
+    }
+  }
+  if (!files.empty() && std::all_of(files.begin(), files.end(),
+                                    [](const FileFacts& file) { return file.is_unread; })) {
+    const std::string& first = files.front().source.name;
+    return model::fail(model::ErrorCode::io, first + ": " + files.front().damage);
   }
   return conclude(std::move(files), budget, start);
 }

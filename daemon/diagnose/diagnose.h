@@ -34,7 +34,8 @@ class Engine {
   /// Called now and then with the bytes read so far; false stops the run with an error.
   using Progress = std::function<bool(long bytes)>;
 
-  /// Reads all sources. An unreadable one is an error.
+  /// Reads all sources. What of them cannot be read is missing evidence; an error only where that
+  /// is all of them.
   model::Result<Diagnosis> run(std::vector<logs::Source> sources,
                                const Progress& progress = nullptr) const;
 
@@ -49,6 +50,9 @@ class Engine {
   const Patterns& patterns() const { return patterns_; }
 
  private:
+  using Open = std::function<model::Result<std::unique_ptr<logs::Bytes>>(std::size_t)>;
+  model::Result<Diagnosis> run_all(const std::vector<const logs::Source*>& sources,
+                                   const Open& open, const Progress& progress) const;
   model::Result<FileFacts> read(const logs::Source& source, std::unique_ptr<logs::Bytes> bytes,
                                 int file, long before, const Progress& progress,
                                 Budget& budget) const;

@@ -80,9 +80,12 @@ struct Diagnosis {
   std::vector<RankEnd> ranks;
   std::vector<model::Fingerprint> related;
   Scanned scanned;
-  std::optional<AgentWord> agent;  ///< where one was asked
-  bool is_partly_unread = false;   ///< an archive broke off; missing_evidence says which
+  std::optional<AgentWord> agent;   ///< where one was asked
+  std::vector<std::string> unread;  ///< what could not be read, also in missing_evidence
   Mentioned mentioned;
+  /// What fix and verify were filled from: redaction changes the values, not the sentences.
+  std::string fix_template, verify_template;
+  std::map<std::string, std::string> filled;
   Course course;
 };
 

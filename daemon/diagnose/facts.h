@@ -86,7 +86,8 @@ struct FileFacts {
   long lines = 0;
   long bytes = 0;
   bool is_binary = false;
-  std::string damage;  ///< why it could not be read to its end, where it could not
+  std::string damage;      ///< why it could not be read to its end, where it could not
+  bool is_unread = false;  ///< it could not be read at all
   bool is_kernel_log = false;
   std::vector<Event> events;
   std::vector<Exit> exits;
@@ -97,6 +98,7 @@ struct FileFacts {
   std::string first_time;       ///< whole and with its zone; the kernel's do not count
   std::string last_time;
   std::vector<long> terminated;  ///< pids that a launcher says it ended
+  std::set<std::string> hosts;   ///< that prefixes name
 };
 
 }  // namespace collwatch::diagnose

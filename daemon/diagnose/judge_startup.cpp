@@ -115,7 +115,8 @@ Judgement of_unreachable(const Job& job, const Startup& startup) {
           : startup.waiting.empty() ? Confidence::medium
                                     : Confidence::high,
           "rank " + std::to_string(rank) + " cannot reach the store" +
-              (is_alone ? "" : " that the others use"));
+              (startup.waiting.empty() ? (is_alone ? "" : " that the others use")
+                                       : " that the others use, or came when they had given up"));
     judgement.event = &event;
     if (is_alone) {
       judgement.missing.push_back(
@@ -138,6 +139,11 @@ Judgement of_unreachable(const Job& job, const Startup& startup) {
   judgement.why.push_back(
       "rank " + in_words(startup.unreachable) +
       " cannot reach it: look at MASTER_ADDR, MASTER_PORT and the host behind them");
+  const bool has_others = std::any_of(job.ranks.begin(), job.ranks.end(), [&](const auto& other) {
+    return other.first != rank && other.second.has_log;
+  });
+  if (!has_others && rank != 0)
+    judgement.missing.push_back("rank 0's own log: it serves the store, or had given up before");
   return judgement;
 }
 

@@ -17,8 +17,9 @@ std::string to_text(const Diagnosis& diagnosis, const catalogue::Catalogue& cata
 
 std::string to_markdown(const Diagnosis& diagnosis, const catalogue::Catalogue& catalogue);
 
-/// Replaces addresses, host names, users and folders by stand-ins: the same one for the same thing
-/// everywhere in this diagnosis.
-void redact(Diagnosis& diagnosis);
+/// Replaces addresses, host names, users, folders and names of files by stand-ins: the same one for
+/// the same thing everywhere in this diagnosis. An agent's word is redacted with it before the two
+/// are joined: what joining writes holds stand-ins from the start.
+void redact(Diagnosis& diagnosis, AgentWord* word = nullptr);
 
 }  // namespace collwatch::diagnose

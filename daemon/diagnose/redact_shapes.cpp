@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <string>
 
 namespace collwatch::diagnose {
 namespace {
@@ -105,27 +106,32 @@ struct Before {
   std::string_view text;
   bool is_proof;
 };
-constexpr std::array<Before, 20> kBeforeHost = {{{"://", true},
-                                                 {"MASTER_ADDR=", true},
-                                                 {"MASTER_ADDR: ", true},
-                                                 {"master_addr=", true},
-                                                 {"hostname=", true},
-                                                 {"hostname: ", true},
-                                                 {"host=", true},
-                                                 {"nodename=", true},
+constexpr std::array<Before, 13> kBeforeHost = {{{"://", true},
                                                  {"network address of (", true},
                                                  {"connect to (", true},
                                                  {"connect to [", true},
                                                  {"connect to ", false},
                                                  {"connecting to ", false},
                                                  {"connection to ", false},
-                                                 {"srun: error: ", false},
-                                                 {" on node ", false},
-                                                 {" on host ", false},
-                                                 {" ON ", false},
-                                                 {"host: ", false},
-                                                 {"node: ", false}}};
-constexpr std::array<std::string_view, 4> kBeforeUser = {"user=", "User=", "USER=", "username="};
+                                                 {"resolve host: ", true},
+                                                 {"srun: error: ", true},
+                                                 {"on node ", false},
+                                                 {"on host ", false},
+                                                 {"from host ", false},
+                                                 {" ON ", true}}};
+/// What a key ends with whose value is a host: MASTER_ADDR=, "_HOSTNAME":", --rdzv_endpoint=.
+constexpr std::array<std::string_view, 11> kHostKeys = {
+    "host",     "hostname", "nodename", "node_name", "master_addr", "endpoint",
+    "pod_name", "podname",  "pod",      "node",      "machine"};
+constexpr std::array<std::string_view, 4> kListKeys = {
+    "nodelist=", "nodes=", "hosts=", "hostlist="};
+/// What no module of a program ends with.
+constexpr std::array<std::string_view, 16> kDomains = {
+    "com", "org", "net",     "edu",     "gov", "io", "local", "internal",
+    "lan", "svc", "example", "cluster", "de",  "uk", "corp",  "intra"};
+constexpr std::array<std::string_view, 9> kBeforeUser = {"user=",     "User=",    "USER=",
+                                                         "username=", "LOGNAME=", "for user ",
+                                                         "by user ",  "User: ",   "\"user\":\""};
 constexpr std::array<std::string_view, 3> kBeforeUid = {"uid=", "UID:", "UID "};
 constexpr std::array<std::string_view, 4> kHomes = {"/home/", "/Users/", "\\Users\\", "/users/"};
 
@@ -134,12 +140,100 @@ bool matches_at(std::string_view text, std::size_t at, std::string_view what) {
   return !is_cut_off && text.substr(at, what.size()) == what;
 }
 
+/// The first slash behind "scheme://host:port"; an agent's own addresses tell nothing.
+bool is_path_of_url(std::string_view text, std::size_t at) {
+  for (const std::string_view own : {"/api/v1", "/metrics", "/healthz"}) {
+    if (text.substr(at, own.size()) == own) return false;
+  }
+  std::size_t start = at;
+  while (start > 0 && (is_name(text[start - 1]) || text[start - 1] == ':' ||
+                       text[start - 1] == '[' || text[start - 1] == ']')) {
+    --start;
+  }
+  // What was read is "host:port", and where there is none, the scheme's own colon.
+  return start < at && start >= 2 && text.substr(start - 2, 2) == "//" && start >= 3 &&
+         text[start - 3] == ':';
+}
+
 /// The same on every machine: tells nothing about anybody's.
 bool is_everywhere(std::string_view path) {
   static constexpr std::array<std::string_view, 6> kSystem = {
       "/dev/", "/proc/", "/sys/", "/usr/lib/", "/usr/share/", "/usr/bin/"};
   return std::any_of(kSystem.begin(), kSystem.end(),
                      [&](std::string_view start) { return path.substr(0, start.size()) == start; });
+}
+
+/// The key in front of a value at `at` that a sign or a quote introduces, in lower case.
+std::string key_before(std::string_view text, std::size_t at, bool& is_sure) {
+  std::size_t end = at;
+  const auto back = [&](char c) { return end > 0 && text[end - 1] == c ? (--end, true) : false; };
+  const bool quoted = back('"') || back('\'');
+  const bool blank = back(' ');
+  const bool equals = back('=');
+  if (!equals && !back(':')) return "";
+  const bool quoted_key = back('"') || back('\'');
+  // "host: x" may be a sentence.
+  is_sure = equals ? !blank : (quoted && quoted_key) || !blank;
+  std::string key(name_before(text, end));
+  std::transform(key.begin(), key.end(), key.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return key;
+}
+
+bool ends_with(std::string_view text, std::string_view end) {
+  return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
+}
+
+/// A host by its key. Whatever stands for "nobody" is none.
+bool is_keyed_host(std::string_view text, std::size_t at, std::string_view name) {
+  static constexpr std::array<std::string_view, 8> kNobody = {
+      "none", "None", "null", "true", "false", "localhost", "unknown", "any"};
+  if (std::find(kNobody.begin(), kNobody.end(), name) != kNobody.end()) return false;
+  bool is_sure = false;
+  const std::string key = key_before(text, at, is_sure);
+  const bool is_host = std::any_of(kHostKeys.begin(), kHostKeys.end(),
+                                   [&](std::string_view one) { return ends_with(key, one); });
+  const bool is_setting = key.find('_') != std::string::npos || ends_with(key, "hostname");
+  return is_host && (is_sure || is_setting || is_surely_a_name(name));
+}
+
+bool is_source_file(std::string_view name) {
+  static constexpr std::array<std::string_view, 12> kEndings = {
+      ".py", ".pyx", ".c", ".cc", ".cpp", ".cu", ".cuh", ".h", ".hpp", ".go", ".rs", ".inl"};
+  return std::any_of(kEndings.begin(), kEndings.end(),
+                     [&](std::string_view ending) { return ends_with(name, ending); });
+}
+
+/// "[gpu-a17:4711]", "gpu-a17:29500", "gpu-a17 train[4711]: ": a port or a pid stands behind it.
+bool is_numbered_host(std::string_view text, std::size_t at, std::string_view name) {
+  if (is_source_file(name)) return false;
+  std::size_t end = at + name.size();
+  const auto digits_at = [&](std::size_t from) {
+    std::size_t count = 0;
+    while (from + count < text.size() && is_digit(text[from + count])) ++count;
+    return count;
+  };
+  if (end < text.size() && text[end] == ':') {
+    const std::size_t digits = digits_at(end + 1);
+    if (at > 0 && text[at - 1] == '[' && digits > 0) {
+      return (digits > 2 || is_surely_a_name(name)) && name.substr(0, 4) != "rank";
+    }
+    return digits > 3 && is_surely_a_name(name);
+  }
+  if (end >= text.size() || text[end] != ' ' || !is_surely_a_name(name)) return false;
+  const std::string_view program = name_at(text, end + 1);
+  end += 1 + program.size();
+  if (program.empty() || !is_letter(program[0]) || text.substr(end, 1) != "[") return false;
+  const std::size_t digits = digits_at(end + 1);
+  return digits > 0 && text.substr(end + 1 + digits, 2) == "]:";
+}
+
+/// "gpu-a17.lab.example.org", but not "torch.distributed.run".
+bool is_domain(std::string_view name) {
+  const std::size_t dot = name.rfind('.');
+  if (dot == std::string_view::npos || dot == 0) return false;
+  const std::string_view last = name.substr(dot + 1);
+  return std::find(kDomains.begin(), kDomains.end(), last) != kDomains.end();
 }
 
 /// "alice@node-a": where `at` is the sign between them.
@@ -173,10 +267,11 @@ std::size_t path_at(std::string_view text, std::size_t at) {
   const bool is_url = text[at] == '/' && at >= 3 && text.substr(at - 3, 3) == "://";
   const bool is_flag = at >= 2 && is_letter(before) && text[at - 2] == '-' &&
                        (at == 2 || text[at - 3] == ' ');  // -I/opt/x
+  const bool is_of_url = text[at] == '/' && is_path_of_url(text, at);
   const bool is_root = text[at] == '/' && (!is_word(before) || is_flag) && before != '.' &&
                        before != '/' && before != '~' && text.substr(at, 2) != "//";
-  if (!is_dos && !is_home && !is_url && !is_root) return 0;
-  const std::string_view more = is_dos ? "\\.-+@%~ " : "/.-+@%~";
+  if (!is_dos && !is_home && !is_url && !is_of_url && !is_root) return 0;
+  const std::string_view more = is_dos ? "\\.-+@%~= " : "/.-+@%~=#";
   std::size_t end = at + (is_dos ? 2 : 1);
   while (end < text.size() &&
          (is_word(text[end]) || more.find(text[end]) != std::string_view::npos)) {
@@ -185,7 +280,7 @@ std::size_t path_at(std::string_view text, std::size_t at) {
   const std::string_view path = text.substr(at, end - at);
   if (is_everywhere(path)) return 0;
   const auto parts = std::count(path.begin(), path.end(), is_dos ? '\\' : '/');
-  return parts >= (is_home ? 1 : 2) ? path.size() : 0;
+  return parts >= (is_home || is_of_url ? 1 : 2) ? path.size() : 0;
 }
 
 std::size_t uid_at(std::string_view text, std::size_t at) {
@@ -199,29 +294,52 @@ std::size_t uid_at(std::string_view text, std::size_t at) {
   return is_uid ? end - at : 0;
 }
 
+std::size_t host_list_at(std::string_view text, std::size_t at) {
+  const std::size_t most = std::min<std::size_t>(at, 16);
+  std::string before(text.substr(at - most, most));
+  std::transform(before.begin(), before.end(), before.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  if (std::none_of(kListKeys.begin(), kListKeys.end(),
+                   [&](std::string_view key) { return ends_with(before, key); })) {
+    return 0;
+  }
+  std::size_t end = at;
+  while (end < text.size() &&
+         (is_name(text[end]) || text[end] == ',' || text[end] == '[' || text[end] == ']')) {
+    ++end;
+  }
+  return has_letter(text.substr(at, end - at)) ? end - at : 0;
+}
+
 std::vector<std::string> hosts_in(std::string_view text) {
   std::vector<std::string> hosts;
   const auto add = [&](std::string_view name, bool is_proof) {
-    if (name.size() >= 2 && has_letter(name) && (is_proof || is_surely_a_name(name)))
-      hosts.emplace_back(name);
+    if (has_letter(name) && (is_proof || is_surely_a_name(name))) hosts.emplace_back(name);
   };
   for (std::size_t at = 0; at < text.size(); ++at) {
     for (const Before& before : kBeforeHost) {
       if (matches_at(text, at, before.text))
         add(name_at(text, at + before.text.size()), before.is_proof);
     }
-    if (text[at] == '[') {
-      const std::string_view name = name_at(text, at + 1);
-      const std::size_t end = at + 1 + name.size();
-      if (text.substr(end, 2) == "]:" && end + 2 < text.size() && is_digit(text[end + 2]))
-        add(name, true);
-    }
     if (is_login(text, at)) add(name_at(text, at + 1), true);
-    // ip-10-0-0-4.ec2.internal: an address in other clothes.
-    if (matches_at(text, at, "ip-") && at + 3 < text.size() && is_digit(text[at + 3])) {
-      const std::string_view name = name_at(text, at);
-      if (std::count(name.begin(), name.end(), '-') >= 4) add(name, true);
+    if (!is_word(text[at]) || (at > 0 && is_word(text[at - 1]))) continue;
+    const std::string_view name = name_at(text, at);
+    if (name.empty() || !has_letter(name)) continue;
+    const std::size_t end = at + name.size();
+    const bool is_inside = at > 0 && is_name(text[at - 1]);
+    if (at > 0 && text[at - 1] == '[' && text.substr(end, 2) == "]:" && end + 2 < text.size() &&
+        is_digit(text[end + 2]) && name.size() > 1) {
+      add(name, true);
     }
+    // [proxy:0:1@gpu-a17], [mpiexec@gpu-a17]
+    if (at > 1 && text[at - 1] == '@' && text.substr(end, 1) == "]") add(name, true);
+    if (!is_inside &&
+        (is_keyed_host(text, at, name) || is_numbered_host(text, at, name) || is_domain(name))) {
+      add(name, true);
+    }
+    // ip-10-0-0-4.ec2.internal: an address in other clothes.
+    if (name.substr(0, 3) == "ip-" && std::count(name.begin(), name.end(), '-') >= 4)
+      add(name, true);
   }
   return hosts;
 }

@@ -23,6 +23,9 @@ std::size_t path_at(std::string_view text, std::size_t at);
 /// Length of a user's number at `at` ("UID:1000"), or 0.
 std::size_t uid_at(std::string_view text, std::size_t at);
 
+/// Length of a list of hosts at `at`, as Slurm folds them ("NodeList=gpu[01-04,7]"), or 0.
+std::size_t host_list_at(std::string_view text, std::size_t at);
+
 /// Names that the text says to be hosts: "[node-a]:29500", "tcp://node-a:29500", "alice@node-a",
 /// "MASTER_ADDR=node-a", "srun: error: node-a: task 3", "ON node-a CANCELLED", ...
 std::vector<std::string> hosts_in(std::string_view text);

@@ -5,11 +5,16 @@
 #include <algorithm>
 #include <iomanip>
 #include <sstream>
+#include <string_view>
+#include <utility>
 
 #include "daemon/diagnose/print.h"
+#include "daemon/logs/shown.h"
 
 namespace collwatch::diagnose {
 namespace {
+
+using Change = std::string (*)(const std::string&);
 
 constexpr std::size_t kShownFindings = 8;
 constexpr std::size_t kShownRanks = 16;
@@ -74,6 +79,60 @@ void section(std::ostringstream& out, const Style& style, const char* name,
   indented(out, text);
 }
 
+std::string one_line(const std::string& text) {
+  return logs::shown(text);
+}
+
+/// The catalogue's advice has lines; what was filled into it has none.
+std::string with_lines(const std::string& text) {
+  return logs::shown(text, logs::Lines::keep);
+}
+
+/// A sentence in markdown: what a log or a name holds must not become a heading, a link, a picture,
+/// HTML, or code that swallows the rest of the page.
+std::string plain_markdown(const std::string& text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    const bool begins = i == 0 || text[i - 1] == '\n';
+    const bool is_active =
+        c == '<' || c == '`' || c == '*' || (c == '(' && i > 0 && text[i - 1] == ']');
+    const bool is_marker = begins && std::string_view("#>-+=~|_").find(c) != std::string_view::npos;
+    if (is_active || is_marker) out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+std::string sentence_in_markdown(const std::string& text) {
+  return plain_markdown(one_line(text));
+}
+
+std::string advice_in_markdown(const std::string& text) {
+  return plain_markdown(with_lines(text));
+}
+
+/// The diagnosis with everything fit to be printed: sentences and advice as the format wants them,
+/// what stands in columns and in blocks of code as one line each.
+Diagnosis fit(Diagnosis diagnosis, Change sentence, Change advice) {
+  Verdict& verdict = diagnosis.verdict;
+  verdict.root_cause = sentence(verdict.root_cause);
+  for (std::string& text : verdict.why) text = sentence(text);
+  for (std::string& text : verdict.missing_evidence) text = sentence(text);
+  verdict.next_action = sentence(verdict.next_action);
+  verdict.fix = advice(verdict.fix);
+  verdict.verify = with_lines(verdict.verify);
+  if (verdict.initiating && verdict.initiating->host)
+    verdict.initiating->host = sentence(*verdict.initiating->host);
+  for (Finding& finding : diagnosis.findings) {
+    finding.file = one_line(finding.file);
+    finding.text = one_line(finding.text);
+    if (finding.host) finding.host = one_line(*finding.host);
+  }
+  if (diagnosis.agent) diagnosis.agent->text = sentence(diagnosis.agent->text);
+  return diagnosis;
+}
+
 /// Ranks by how they ended, a line for each way.
 std::string ends(const std::vector<RankEnd>& ranks) {
   std::map<std::string, std::vector<int>> by_state;
@@ -98,8 +157,8 @@ std::string bullets(const std::vector<std::string>& items) {
 
 }  // namespace
 
-std::string to_text(const Diagnosis& diagnosis, const catalogue::Catalogue& catalogue,
-                    bool colour) {
+std::string to_text(const Diagnosis& raw, const catalogue::Catalogue& catalogue, bool colour) {
+  const Diagnosis diagnosis = fit(raw, one_line, with_lines);
   const Style& style = colour ? kColour : kPlain;
   const Verdict& verdict = diagnosis.verdict;
   std::ostringstream out;
@@ -141,7 +200,8 @@ std::string to_text(const Diagnosis& diagnosis, const catalogue::Catalogue& cata
   return out.str();
 }
 
-std::string to_markdown(const Diagnosis& diagnosis, const catalogue::Catalogue& catalogue) {
+std::string to_markdown(const Diagnosis& raw, const catalogue::Catalogue& catalogue) {
+  const Diagnosis diagnosis = fit(raw, sentence_in_markdown, advice_in_markdown);
   const Verdict& verdict = diagnosis.verdict;
   std::ostringstream out;
   out << "## collwatch: `" << model::name(verdict.fingerprint) << "`";

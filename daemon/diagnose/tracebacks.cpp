@@ -79,6 +79,7 @@ void Tracebacks::begin() {
   open_ = true;
   chained_now_ = chained_;
   chained_ = false;
+  is_starting_ = false;
   lines_ = 0;
   op_.clear();
   code_.clear();
@@ -116,6 +117,8 @@ Tracebacks::Part Tracebacks::add(std::string_view line) {
     open_ = false;
     return Part::none;
   }
+  // In the user's own line, or in the library's frame.
+  is_starting_ = is_starting_ || line.find("init_process_group") != std::string_view::npos;
   if (line.empty() || line[0] == ' ' || line[0] == '\t') {
     const std::size_t text = line.find_first_not_of(" \t");
     if (text != std::string_view::npos && starts(line.substr(text), "File \""))

@@ -30,6 +30,8 @@ class Tracebacks {
   bool is_open() const { return open_; }
   bool is_chained() const { return chained_now_; }
   const std::string& op() const { return op_; }
+  /// Whether the process group was not yet made.
+  bool is_starting() const { return is_starting_; }
   const std::string& code() const { return code_; }
 
  private:
@@ -38,6 +40,7 @@ class Tracebacks {
   bool open_ = false;
   bool chained_ = false;      ///< the next traceback is a consequence
   bool chained_now_ = false;  ///< the one that is open is
+  bool is_starting_ = false;
   int lines_ = 0;
   std::string op_;
   std::string code_;

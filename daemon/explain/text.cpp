@@ -157,7 +157,8 @@ std::string found_text(const Found& found) {
       break;
     case FoundBy::pattern:
       page.paragraph("", 0, std::string("This text is ") + said_by(found.pattern->role) + ".");
-      page.paragraph("", 0, "Versions: " + found.pattern->versions + ".");
+      if (!found.pattern->versions.empty())
+        page.paragraph("", 0, "Versions: " + found.pattern->versions + ".");
       break;
     case FoundBy::phrase:
       page.paragraph("", 0, "Found by \"" + found.phrase + "\"" + also + ".");

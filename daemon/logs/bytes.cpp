@@ -105,6 +105,8 @@ model::Result<std::unique_ptr<Bytes>> open_bytes(const Source& source) {
   if (source.is_stdin) {
     return decoded(std::make_unique<File>(STDIN_FILENO, false, "standard input"));
   }
+  if (!source.problem.empty())
+    return model::fail(model::ErrorCode::io, source.name + ": " + source.problem);
   // Some files look like any other and wait for what may never come, as /proc/kmsg does.
   const int waiting = source.may_wait ? 0 : O_NONBLOCK;
   const int fd = ::open(source.name.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | waiting);

@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "daemon/logs/flatten_json.h"
+#include "daemon/logs/shown.h"
+
 namespace collwatch::logs {
 namespace {
 
@@ -33,27 +36,6 @@ std::size_t end_of_escape(const char* text, std::size_t at, std::size_t size) {
     return at + 2;
   }
   return text[i] == '\n' ? i : i + 1;
-}
-
-/// Length of the valid UTF-8 sequence at `at`, or 0.
-std::size_t utf8_length(std::string_view text, std::size_t at) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char first = byte(at);
-  const std::size_t length = first < 0x80           ? 1
-                             : (first >> 5) == 0x06 ? 2
-                             : (first >> 4) == 0x0e ? 3
-                             : (first >> 3) == 0x1e ? 4
-                                                    : 0;
-  if (length == 0 || at + length > text.size()) return 0;
-  unsigned value = length == 1 ? first : first & (0xffU >> (length + 1));
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(at + i) >> 6) != 0x02) return 0;
-    value = (value << 6) | (byte(at + i) & 0x3fU);
-  }
-  const bool overlong = (length == 2 && value < 0x80) || (length == 3 && value < 0x800) ||
-                        (length == 4 && (value < 0x10000 || value > 0x10ffff));
-  const bool surrogate = value >= 0xd800 && value <= 0xdfff;
-  return overlong || surrogate ? 0 : length;
 }
 
 }  // namespace
@@ -95,6 +77,10 @@ std::string printable(std::string_view text, std::size_t most) {
     i += length;
   }
   return out;
+}
+
+std::size_t clean(char* text, std::size_t size) {
+  return flatten_json(text, strip_escapes(text, size));
 }
 
 LineBlocks::LineBlocks(std::unique_ptr<Bytes> bytes, std::size_t size)
@@ -143,7 +129,7 @@ model::Result<Block> LineBlocks::next() {
   block.is_last = at_end_ && given_ == used_;
   if (given_ == 0) return block;
   block.ends_line = buffer_[given_ - 1] == '\n';
-  block.text = std::string_view(buffer_.data(), strip_escapes(buffer_.data(), given_));
+  block.text = std::string_view(buffer_.data(), clean(buffer_.data(), given_));
   return block;
 }
 

@@ -48,6 +48,10 @@ class LineBlocks {
 /// byte is not touched.
 std::size_t strip_escapes(char* text, std::size_t size);
 
+/// Escape sequences out, JSON records flat (flatten_json.h): in place, the new length. Never
+/// longer, and never another number of lines.
+std::size_t clean(char* text, std::size_t size);
+
 /// Text that is fit for JSON and terminals: invalid UTF-8 and control characters replaced, length
 /// bounded.
 std::string printable(std::string_view text, std::size_t most = 400);

@@ -33,7 +33,8 @@ struct Shape {
 };
 
 /// The more a shape says, the earlier it is tried. What could be anything comes last.
-constexpr std::array<Shape, 18> kShapes = {{{peel_rank_tag, kBracket | kBlank},
+constexpr std::array<Shape, 21> kShapes = {{{peel_rank_tag, kBracket | kBlank},
+                                            {peel_syslog, kDigit | kOther},
                                             {peel_c10, kBracket},
                                             {peel_glog, kLetter},
                                             {peel_mpi_tag, kAny},
@@ -46,10 +47,12 @@ constexpr std::array<Shape, 18> kShapes = {{{peel_rank_tag, kBracket | kBlank},
                                             {peel_pod, kBracket},
                                             {peel_bracketed_rank, kBracket},
                                             {peel_nccl, kName},
+                                            {peel_host_pid, kBracket},
                                             {peel_box, kOther},
                                             {peel_file_tag, kBracket},
                                             {peel_journal, kName},
                                             {peel_task_label, kDigit | kBlank},
+                                            {peel_stern, kLetter},
                                             {peel_host_label, kDigit | kLetter}}};
 
 First first_of(char c) {

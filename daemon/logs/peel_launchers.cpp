@@ -16,6 +16,35 @@ bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
+bool is_lower(char c) {
+  return c >= 'a' && c <= 'z';
+}
+
+/// A word of prose is hardly ever like that, a machine's name mostly is.
+bool is_sure_name(std::string_view name) {
+  return std::any_of(name.begin(), name.end(), is_letter) &&
+         name.find_first_of("0123456789-") != std::string_view::npos;
+}
+
+/// Whether "[name:number]" may be a host and a pid: neither a place in a source file nor the number
+/// of something else.
+bool may_be_host_of_tag(std::string_view name) {
+  if (name.size() < 2 || !std::any_of(name.begin(), name.end(), is_letter)) return false;
+  const std::size_t dot = name.rfind('.');
+  const std::string_view ending = dot == std::string_view::npos ? "" : name.substr(dot + 1);
+  for (const std::string_view source :
+       {"py", "pyx", "c", "cc", "cpp", "cxx", "cu", "cuh", "h", "hpp", "go", "rs", "inl"}) {
+    if (ending == source) return false;
+  }
+  const std::string_view word = name.substr(0, name.find_first_of("0123456789"));
+  for (const std::string_view other :
+       {"rank", "Rank", "RANK", "local_rank", "cuda", "step", "iter", "epoch", "line", "default",
+        "layer", "stage", "shard", "batch", "pid", "tid", "port"}) {
+    if (word == other) return false;
+  }
+  return true;
+}
+
 int as_int(long value) {
   return static_cast<int>(value);
 }
@@ -63,11 +92,14 @@ bool peel_rank_tag(std::string_view& text, Who& who) {
 }
 
 bool peel_mpi_tag(std::string_view& text, Who& who) {
-  const std::size_t tag = text.substr(0, 48).find("]<std");
+  const std::size_t tag = text.substr(0, 160).find("]<std");
   if (tag == std::string_view::npos) return false;
   const std::size_t open = text.substr(0, tag).rfind('[');
   if (open == std::string_view::npos || open > 32) return false;
   Cursor cursor(text.substr(open + 1));
+  // Open MPI 5 names its own job in front: [prterun-node07-4711@1,3]<stdout>:
+  const std::size_t job = text.substr(open + 1, tag - open - 1).find('@');
+  if (job != std::string_view::npos) cursor.back_to(job + 1);
   auto number = cursor.number();
   if (number && cursor.take(',')) number = cursor.number();  // [job,rank]
   if (!number || !cursor.take("]<std")) return false;
@@ -184,12 +216,56 @@ bool peel_journal(std::string_view& text, Who& who) {
     const auto pid = cursor.number();
     if (!pid || !cursor.take("]: ")) return false;
     who.pid = *pid;
-  } else if (program != "kernel" || !cursor.take(": ")) {
+  } else if (program != "kernel" && !(is_shippers_time(who.time) && is_lower(program[0]) &&
+                                      (is_letter(who.time[0]) || is_sure_name(host)))) {
+    return false;  // could be any sentence with a colon in it
+  } else if (!cursor.take(": ")) {
     return false;
   }
   who.is_kernel = program == "kernel";
   who.host = std::string(host);
   text = cursor.rest();
+  return true;
+}
+
+bool peel_host_pid(std::string_view& text, Who& who) {
+  Cursor cursor(text);
+  if (!cursor.take('[')) return false;
+  const std::string_view host = cursor.name();
+  cursor.skip(' ');
+  if (!cursor.take(':')) return false;
+  const auto pid = cursor.number();
+  if (!pid || (cursor.take(':') && !cursor.number())) return false;  // UCX adds the thread
+  cursor.skip(' ');
+  if (!cursor.take(']') || !may_be_host_of_tag(host)) return false;
+  // [cuda:0], [rank:3]: numbers of other things are small.
+  if (*pid < 100 && !is_sure_name(host)) return false;
+  who.host = std::string(host);
+  who.pid = *pid;
+  cursor.take(':');
+  cursor.take(' ');
+  text = cursor.rest();
+  return true;
+}
+
+bool peel_stern(std::string_view& text, Who& who) {
+  if (!who.host.empty()) return false;
+  Cursor cursor(text);
+  const std::string_view pod = cursor.name();
+  if (!is_sure_name(pod) || !cursor.take(' ')) return false;
+  if (std::any_of(pod.begin(), pod.end(), [](char c) { return c >= 'A' && c <= 'Z'; }))
+    return false;
+  const std::string_view container = cursor.name();
+  if (container.empty() || !is_lower(container[0]) || !cursor.take(' ')) return false;
+  // Two words may begin any sentence: what follows them must look like the beginning of a line.
+  const std::string_view rest = cursor.rest();
+  const std::string_view word = rest.substr(0, rest.find_first_of(": "));
+  const std::string_view last = word.substr(word.size() - std::min<std::size_t>(word.size(), 5));
+  const bool begins = rest.substr(0, 1) == "[" || rest.substr(0, 2) == "20" || last == "Error" ||
+                      rest.substr(0, 20) == "Traceback (most rece" || rest.substr(0, 3) == "  F";
+  if (!begins) return false;
+  who.host = std::string(pod);
+  text = rest;
   return true;
 }
 

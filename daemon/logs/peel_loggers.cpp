@@ -71,6 +71,35 @@ bool take_month_and_clock(Cursor& cursor) {
   return true;
 }
 
+/// RFC 5424's "[id key="value"]", as many as there are, or "-".
+bool take_structured_data(Cursor& cursor) {
+  if (cursor.take('-')) return true;
+  bool any = false;
+  while (cursor.take('[')) {
+    bool quoted = false;
+    for (;; any = true) {
+      if (cursor.at_end()) return false;
+      const char c = cursor.peek();
+      cursor.take(c);
+      if (c == '\\' && quoted) {
+        cursor.take(cursor.peek());
+      } else if (c == '"') {
+        quoted = !quoted;
+      } else if (c == ']' && !quoted) {
+        break;
+      }
+    }
+  }
+  return any;
+}
+
+/// A field of RFC 5424's header, empty for "-".
+std::optional<std::string_view> take_field(Cursor& cursor) {
+  const auto field = cursor.until(' ', 256);
+  if (!field || field->empty()) return std::nullopt;
+  return *field == "-" ? std::string_view() : *field;
+}
+
 std::string rfc3339(std::string_view written) {
   std::string time(written);
   if (time.size() < 19) return time;
@@ -175,6 +204,49 @@ bool peel_kernel(std::string_view& text, Who& who) {
   who.is_kernel = true;
   cursor.take(' ');
   text = cursor.rest();
+  return true;
+}
+
+bool is_shippers_time(std::string_view time) {
+  if (time.size() < 15) return false;
+  if (time[0] < '0' || time[0] > '9') return true;
+  const bool whole = time.size() >= 20 && time[4] == '-' && time[10] == 'T';
+  return whole && (time.back() == 'Z' || time.find_first_of("+-", 19) != std::string_view::npos);
+}
+
+bool peel_syslog(std::string_view& text, Who& who) {
+  Cursor cursor(text);
+  const bool has_priority = cursor.take('<');
+  if (has_priority && (!cursor.number(1, 3) || !cursor.take('>'))) return false;
+  const std::size_t after_priority = cursor.position();
+  if (cursor.take("1 ")) {
+    const std::size_t start = cursor.position();
+    const bool timed = take_date_and_clock(cursor);
+    const std::string_view stamp = text.substr(start, cursor.position() - start);
+    if ((timed || (has_priority && cursor.take('-'))) && cursor.take(' ')) {
+      const auto host = take_field(cursor);
+      const auto program = host ? take_field(cursor) : std::nullopt;
+      const auto process = program ? take_field(cursor) : std::nullopt;
+      if (process && take_field(cursor) && take_structured_data(cursor)) {
+        if (!cursor.take(' ') && !cursor.at_end()) return false;
+        cursor.take("\xef\xbb\xbf");
+        if (who.time.empty()) who.time = rfc3339(stamp);
+        if (!host->empty()) who.host = std::string(*host);
+        Cursor number(*process);
+        if (const auto pid = number.number(); pid && number.at_end()) who.pid = *pid;
+        if (*program == "kernel") who.is_kernel = true;
+        text = cursor.rest();
+        return true;
+      }
+    }
+  }
+  if (!has_priority) return false;
+  // RFC 3164, and the kernel's records as dmesg -r has them: the rest is peeled by others.
+  cursor.back_to(after_priority);
+  const bool is_record =
+      cursor.peek() == '[' || take_month_and_clock(cursor) || take_date_and_clock(cursor);
+  if (!is_record) return false;
+  text = text.substr(after_priority);
   return true;
 }
 

@@ -57,10 +57,13 @@ bool peel_pod(std::string_view& text, Who& who);         // [pod/trainer-3/pytor
 bool peel_host_label(std::string_view& text, Who& who);  // worker-1: text   worker-1 | text
 bool peel_journal(std::string_view& text, Who& who);     // sys0 vllm[68245]: text
 bool peel_nccl(std::string_view& text, Who& who);        // node07:1234:1250 [3] NCCL WARN text
+bool peel_host_pid(std::string_view& text, Who& who);    // [node07:1234] text, as Open MPI has it
+bool peel_stern(std::string_view& text, Who& who);       // trainer-3 pytorch [rank3]: text
 bool peel_bracketed_rank(std::string_view& text, Who& who);  // [rank 0/3 pid 17]   [RANK 3]
 bool peel_box(std::string_view& text, Who& who);             // rich's box-drawing characters
 
 // Loggers: when, how bad.
+bool peel_syslog(std::string_view& text, Who& who);  // <14>1 2026-11-30T05:05:45Z node07 app 1 - -
 bool peel_c10(std::string_view& text, Who& who);     // [E1129 12:00:00.123456789 f.cpp:607]
 bool peel_glog(std::string_view& text, Who& who);    // E20261130 04:22:13.012705 12024 f.cpp:137]
 bool peel_kernel(std::string_view& text, Who& who);  // [ 1843.308145]
@@ -68,6 +71,10 @@ bool peel_time(std::string_view& text, Who& who);    // 2026-11-30 05:05:45,842 
 bool peel_container(std::string_view& text, Who& who);  // stderr F
 bool peel_level(std::string_view& text, Who& who);      // INFO   [WARNING]   ERROR:torch.x:
 bool peel_file_tag(std::string_view& text, Who& who);   // [launch.py:335:sigkill_handler]
+
+/// "2026-11-30T05:05:45.842Z" or "Nov 30 05:05:45": what a log shipper writes, other than a logger,
+/// which leaves out the zone.
+bool is_shippers_time(std::string_view time);
 
 /// I, W, E, F for a level word that begins at the cursor (which moves behind it), else 0.
 char take_level(Cursor& cursor);

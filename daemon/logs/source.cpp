@@ -3,9 +3,12 @@
 // From command line arguments to a list of files, and from paths to hints.
 #include "daemon/logs/source.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cerrno>
 #include <charconv>
 #include <filesystem>
 #include <map>
@@ -127,8 +130,17 @@ model::Result<void> walk(const std::string& folder, std::vector<Source>& into) {
   fs::recursive_directory_iterator it(folder, fs::directory_options::skip_permission_denied, error);
   if (error) return model::fail(model::ErrorCode::io, folder + ": " + error.message());
   std::vector<std::string> names;
+  const auto must_enter = [&](const std::string& inner) {
+    if (::access(inner.c_str(), R_OK | X_OK) == 0) return;
+    Source closed;
+    closed.name = inner;
+    closed.problem = std::generic_category().message(errno);
+    into.push_back(std::move(closed));
+  };
+  must_enter(folder);
   for (; it != fs::recursive_directory_iterator(); it.increment(error)) {
     if (error) return model::fail(model::ErrorCode::io, folder + ": " + error.message());
+    if (it->is_directory(error)) must_enter(it->path().string());
     if (!it->is_regular_file(error) || error || cannot_be_a_log(it->path())) continue;
     if (into.size() + names.size() >= kMostFiles) {
       return model::fail(model::ErrorCode::limit,

@@ -28,6 +28,7 @@ struct Source {
   std::string name;  ///< as given, or as found under a folder that was given
   bool is_stdin = false;
   bool may_wait = false;  ///< a pipe that was named: its writer may take its time
+  std::string problem;    ///< why nobody can look into it: a folder that may not be entered
   PathHint hint;
 };
 

@@ -9,7 +9,8 @@ namespace collwatch::processes {
 namespace {
 
 constexpr std::size_t kSmall = 16384;
-constexpr std::size_t kLargestEnvironment = 512 << 10;
+/// No process has more: arguments and environment share three quarters of the largest stack.
+constexpr std::size_t kLargestEnvironment = 6 << 20;
 constexpr std::size_t kLargestMaps = 8 << 20;
 constexpr std::size_t kLargestTable = 8 << 20;
 constexpr std::size_t kMostThreads = 512;

@@ -26,7 +26,7 @@ LogReader::LogReader(const diagnose::Patterns& patterns, std::string path)
 
 std::vector<wire::Finding> LogReader::read(const follow::FollowedText& lines) {
   std::string text(lines.text);
-  text.resize(logs::strip_escapes(text.data(), text.size()));
+  text.resize(logs::clean(text.data(), text.size()));
   const bool is_numbered = lines.first_line > 0;
   if (is_numbered) collector_.continue_at(lines.first_line);
   logs::Block block;

@@ -264,7 +264,8 @@ TEST_CASE("config init refuses peers that could not be members") {
         "collwatch: --peers: at most 8 members in this version (got 9)\n");
 }
 
-TEST_CASE("inspect needs no agent, shows a process that is asked for, and says which is not there") {
+TEST_CASE(
+    "inspect needs no agent, shows a process that is asked for, and says which is not there") {
   const auto all = run_collwatch({"inspect", "--once"});
   CHECK(all.code == 0);
   CHECK(all.err.empty());
@@ -278,4 +279,60 @@ TEST_CASE("inspect needs no agent, shows a process that is asked for, and says w
   CHECK(none.code == 2);
   CHECK(none.err == "collwatch: there is no process 2147483646 that can be read here\n");
   CHECK(run_collwatch({"inspect", "--pid", "-4"}).code == 2);
+}
+
+TEST_CASE("what is printed and does not arrive is an error, for every command") {
+  const test::FakeAgent agent({{"/api/v1/status", {200, quiet_json()}}, {"/healthz", {200, "ok"}}});
+  const std::string logs = COLLWATCH_SOURCE_DIR "/tests/cases/diagnose/torchrun-oom-5/logs";
+  const std::vector<std::vector<std::string>> commands = {
+      {"explain"},
+      {"explain", "gloo_peer_lost"},
+      {"diagnose", logs},
+      {"diagnose", "--format", "json", logs},
+      {"inspect", "--once"},
+      {"status", "--url", agent.url()},
+      {"status", "--json", "--url", agent.url()},
+      {"version"},
+      {"--version"},
+      {"--help"},
+      {"config", "check", COLLWATCH_SOURCE_DIR "/configs/fingerprints/gloo.yaml"}};
+  for (const std::string output : {"/dev/full", ""}) {
+    for (const std::vector<std::string>& command : commands) {
+      CAPTURE(output, command);
+      const auto ran = test::run_collwatch_onto(output, command);
+      CHECK(ran.code == 2);
+      CHECK(ran.err.find("collwatch: standard output cannot be written") != std::string::npos);
+    }
+    const std::vector<std::string> check = {"check", "--url", agent.url()};
+    CHECK(test::run_collwatch(check).code == 0);
+    CHECK(test::run_collwatch_onto(output, check).code == 3);
+    CHECK(test::run_collwatch_onto(output, {"check", "--npd", "--url", agent.url()}).code == 2);
+  }
+}
+
+TEST_CASE("choices and pids are told in words") {
+  const auto help = run_collwatch({"diagnose", "--help"});
+  CHECK(help.out.find("text|json|markdown") != std::string::npos);
+  CHECK(help.out.find("ENUM") == std::string::npos);
+  CHECK(run_collwatch({"explain", "--help"}).out.find("text|markdown") != std::string::npos);
+  CHECK(run_collwatch({"diagnose", "--format", "xml", "-"})
+            .err.find("'xml' is none of text|json|markdown") != std::string::npos);
+  for (const std::string pid : {"0", "-3", "x", "99999999999"}) {
+    const auto ran = run_collwatch({"inspect", "--pid=" + pid});
+    CAPTURE(ran.err);
+    CHECK(ran.code == 2);
+    CHECK(ran.err.find("'" + pid + "' is no process") != std::string::npos);
+  }
+}
+
+TEST_CASE("config check: an empty file and an empty list of fingerprints") {
+  const Folder folder;
+  const std::string list = folder.write("list.yaml", "fingerprints: []\n");
+  const auto none = run_collwatch({"config", "check", list});
+  CHECK(none.code == 2);
+  CHECK(none.err == "collwatch: " + list + ":1: fingerprints: the list is empty\n");
+  const std::string empty = folder.write("empty.yaml", "# nothing\n");
+  const auto nothing = run_collwatch({"config", "check", empty});
+  CHECK(nothing.code == 2);
+  CHECK(nothing.err.find(empty + ": holds nothing") != std::string::npos);
 }

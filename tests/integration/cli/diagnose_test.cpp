@@ -101,6 +101,30 @@ TEST_CASE("diagnose: 0 nothing found, 1 a diagnosis, 2 input that cannot be read
   CHECK(run_collwatch({"diagnose", "--bogus"}).code == 2);
 }
 
+TEST_CASE("diagnose: one file that cannot be read is told, the others are read") {
+  const Folder folder;
+  folder.write("rank0.log", "[rank0]: step 1\n");
+  fs::create_symlink("/proc/self/mem", fs::path(folder.path()) / "rank1.log");  // I/O error
+  const auto healthy = run_collwatch({"diagnose", folder.path()});
+  CHECK(healthy.code == 2);
+  CHECK(healthy.out.find("rank1.log, which cannot be read: ") != std::string::npos);
+  CHECK(healthy.err.find("collwatch: not read: " + folder.path() + "/rank1.log") == 0);
+  folder.write("rank2.log",
+               "[rank2]: Traceback (most recent call last):\n[rank2]: ValueError: x\n");
+  const auto failed = run_collwatch({"diagnose", "--redact", folder.path()});
+  CHECK(failed.code == 1);
+  CHECK(failed.out.rfind("worker_exit  rank 2", 0) == 0);
+  CHECK(failed.out.find("rank1.log, which cannot be read: ") != std::string::npos);
+  CHECK((failed.out + failed.err).find(folder.path()) == std::string::npos);
+}
+
+TEST_CASE("diagnose: --agent without a name is no agent") {
+  const auto ran = run_collwatch({"diagnose", "--agent", "", logs_of("torchrun-oom-5")});
+  CHECK(ran.code == 2);
+  CHECK(ran.out.empty());
+  CHECK(ran.err == "collwatch: --agent: names no agent\n");
+}
+
 TEST_CASE("diagnose: the formats, without colour in a file") {
   const std::string logs = logs_of("torchrun-oom-5");
   const auto text = run_collwatch({"diagnose", logs});

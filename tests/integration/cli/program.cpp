@@ -27,9 +27,11 @@ std::string contents(std::FILE* file) {
   return text;
 }
 
-/// Runs it with `input_fd` as its standard input (-1: the caller's own).
+/// Runs it with `input_fd` as its standard input (-1: the caller's own); `onto` as its standard
+/// output (null: kept, empty: closed).
 Ran run(const std::vector<std::string>& arguments,
-        const std::map<std::string, std::string>& environment, int input_fd) {
+        const std::map<std::string, std::string>& environment, int input_fd,
+        const char* onto = nullptr) {
   std::vector<std::string> words = {COLLWATCH_BINARY_DIR "/collwatch"};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<std::string> variables = {"TZ=UTC"};
@@ -54,6 +56,10 @@ Ran run(const std::vector<std::string>& arguments,
     if (input_fd >= 0) dup2(input_fd, STDIN_FILENO);
     dup2(fileno(out), STDOUT_FILENO);
     dup2(fileno(err), STDERR_FILENO);
+    if (onto != nullptr) {
+      close(STDOUT_FILENO);
+      if (*onto != '\0') open(onto, O_WRONLY);
+    }
     execve(argv[0], argv.data(), envp.data());
     _exit(127);
   }
@@ -71,6 +77,10 @@ Ran run(const std::vector<std::string>& arguments,
 Ran run_collwatch(const std::vector<std::string>& arguments,
                   const std::map<std::string, std::string>& environment) {
   return run(arguments, environment, -1);
+}
+
+Ran run_collwatch_onto(const std::string& output, const std::vector<std::string>& arguments) {
+  return run(arguments, {}, -1, output.c_str());
 }
 
 Ran run_collwatch_with_input(const std::vector<std::string>& arguments, const std::string& input) {

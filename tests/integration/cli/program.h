@@ -18,6 +18,9 @@ struct Ran {
 Ran run_collwatch(const std::vector<std::string>& arguments,
                   const std::map<std::string, std::string>& environment = {});
 
+/// The same, its standard output being this file, or closed if that is empty.
+Ran run_collwatch_onto(const std::string& output, const std::vector<std::string>& arguments);
+
 /// The same with a pipe as standard input; without it the caller's own is inherited.
 Ran run_collwatch_with_input(const std::vector<std::string>& arguments, const std::string& input);
 

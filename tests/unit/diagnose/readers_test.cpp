@@ -233,7 +233,7 @@ TEST_CASE("an archive that breaks off is never taken for a whole log") {
   const Diagnosis cut = diagnosed(whole.substr(0, whole.size() / 2));
   CHECK(cut.verdict.fingerprint == model::Fingerprint::none);
   CHECK(cut.verdict.confidence == model::Confidence::low);
-  CHECK(cut.is_partly_unread);
+  CHECK(cut.unread == cut.verdict.missing_evidence);
   REQUIRE(cut.verdict.missing_evidence.size() == 1);
   CHECK(cut.verdict.missing_evidence[0].find("rank1.log.gz: the archive ends early; nothing after "
                                              "line ") != std::string::npos);

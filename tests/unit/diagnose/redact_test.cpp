@@ -138,7 +138,7 @@ TEST_CASE("hosts and users that only the text names are known by what stands aro
   };
   const Row rows[] = {
       {"connect to [head-0.ml.svc]:29500 failed; head-0 is away",
-       "connect to [host-1]:29500 failed; host-2 is away"},
+       "connect to [host-1]:29500 failed; host-1 is away"},
       {"MASTER_ADDR=login1 then login1", "MASTER_ADDR=host-1 then host-1"},
       {"network address of (trainer-0, 29500)", "network address of (host-1, 29500)"},
       {"JOB 79 ON n17 CANCELLED AT", "JOB 79 ON host-1 CANCELLED AT"},

@@ -102,6 +102,15 @@ TEST_CASE("where a few words fit several entries, the others are told") {
   CHECK(explain::found_text(*refused).find("; see also store_unreachable,") != std::string::npos);
 }
 
+TEST_CASE("versions are told where they are known, and not as nothing") {
+  explain::Found found;
+  found.by = FoundBy::pattern;
+  found.pattern.emplace().versions = "2.6";
+  CHECK(explain::found_text(found).find("Versions: 2.6.") != std::string::npos);
+  found.pattern->versions = "";  // as in files of users' own
+  CHECK(explain::found_text(found).find("Versions") == std::string::npos);
+}
+
 TEST_CASE("words are enough where nothing else is known") {
   CHECK(found("port already in use") == "store_port_in_use");
   CHECK(found("the gpu ran out of memory") == "cuda_oom");

@@ -119,6 +119,41 @@ TEST_CASE("loggers: c10, glog, python's, vLLM's, the kernel, the journal") {
   check(rows);
 }
 
+TEST_CASE("Open MPI's host and pid, alone and under what a rank says of itself") {
+  const Row rows[] = {
+      {"[gpu-a17:4711] text", "text", "pid=4711 host=gpu-a17"},
+      {"[athena:4711] text", "text", "pid=4711 host=athena"},
+      {"[node07.lab.example:99] text", "text", "pid=99 host=node07.lab.example"},
+      {"[gpu-a17:4711] [rank1]: ValueError: x", "ValueError: x", "rank=1 pid=4711 host=gpu-a17"},
+      {"[rank1]: [gpu-a17:4711] x", "x", "rank=1 pid=4711 host=gpu-a17"},
+      {"[1,3]<stderr>:[gpu-a17:4711] *** Process received signal ***",
+       "*** Process received signal ***", "rank=3 pid=4711 host=gpu-a17"},
+      {"[prterun-gpu-a17-4711@1,3]<stderr>: x", " x", "rank=3"},
+      {"[gpu-a17:4711:0] text", "text", "pid=4711 host=gpu-a17"}};
+  check(rows);
+}
+
+TEST_CASE("syslog of every age, kubectl's and stern's pods") {
+  const Row rows[] = {
+      {"<14>1 2026-11-30T05:05:45.842Z gpu-a17 train 4711 - - [rank1]: x", "x",
+       "rank=1 pid=4711 host=gpu-a17 time=2026-11-30T05:05:45.842Z"},
+      {"<165>1 2026-11-30T05:05:45Z gpu-a17 train - ID47 [a@1 k=\"v]\" l=\"\\\"\"][b@1] x", "x",
+       "host=gpu-a17 time=2026-11-30T05:05:45Z"},
+      {"1 2026-11-30T05:05:45+01:00 gpu-a17 kernel - - - \xef\xbb\xbfNVRM: Xid", "NVRM: Xid",
+       "host=gpu-a17 time=2026-11-30T05:05:45+01:00 kernel"},
+      {"<34>Nov 30 05:05:49 gpu-a17 train[4711]: x", "x",
+       "pid=4711 host=gpu-a17 time=Nov 30 05:05:49"},
+      {"Nov 30 05:05:49 athena train.sh: [rank2]: x", "x",
+       "rank=2 host=athena time=Nov 30 05:05:49"},
+      {"2026-11-30T05:05:49.1+00:00 gpu-a17 train.sh: x", "x",
+       "host=gpu-a17 time=2026-11-30T05:05:49.1+00:00"},
+      {"<4>[ 1843.308145] NVRM: Xid", "NVRM: Xid", "kernel"},
+      {"[pod/trainer-3/pytorch] [rank3]: x", "x", "rank=3 host=trainer-3"},
+      {"trainer-3 pytorch [rank3]: x", "x", "rank=3 host=trainer-3"},
+      {"trainer-7d9f-x2 pytorch ValueError: x", "ValueError: x", "host=trainer-7d9f-x2"}};
+  check(rows);
+}
+
 TEST_CASE("NCCL's bracket is a device, never a rank") {
   const Row rows[] = {
       {"node07:1234:1250 [3] NCCL WARN Call to connect failed", "NCCL WARN Call to connect failed",
@@ -183,7 +218,18 @@ TEST_CASE("what only looks like a prefix stays") {
                            "[",
                            "(",
                            "[[",
-                           "http://host1: x"}) {
+                           "http://host1: x",
+                           "[pair.cc:534] Connection closed",
+                           "[train.py:1234] x",
+                           "[cuda:0] x",
+                           "[cuda:7777] x",
+                           "[10.0.0.3:4711] x",
+                           "[gpu:3] x",
+                           "<1>text",
+                           "<14>text",
+                           "1 2026 words",
+                           "pre-2020 models are old",
+                           "worker-1 says hello"}) {
     CAPTURE(line);
     CHECK(peeled(line).text == line);
     CHECK_FALSE(peeled(line).who.rank.has_value());

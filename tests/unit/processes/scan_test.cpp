@@ -59,6 +59,16 @@ TEST_CASE("torchrun, a rank, its data loader and a shell with its variables: one
   CHECK(report.findings.empty());
 }
 
+TEST_CASE("a rank is told behind as much environment as a process can have") {
+  FakeProc proc;
+  auto rank = torch_rank(11, 3, 4);
+  rank.environment["A"] = std::string(1500000, 'x');  // in front of RANK
+  proc.put(rank);
+  const auto report = scan(proc.surroundings(), nullptr, kStart);
+  REQUIRE(report.processes.size() == 1);
+  CHECK(report.processes[0].identity.rank == 3);
+}
+
 TEST_CASE("a rank of Slurm counts only with a training library, kernel threads and zombies never") {
   FakeProc proc;
   auto rank = torch_rank(20, 0, 2);
