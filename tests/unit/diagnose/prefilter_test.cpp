@@ -37,7 +37,7 @@ FileFacts fast_facts(const std::string& text) {
 }
 
 FileFacts slow_facts(std::string text) {
-  text.resize(logs::strip_escapes(text.data(), text.size()));
+  text.resize(logs::clean(text.data(), text.size()));
   Collector collector(slow(), 0, {});
   for (std::size_t start = 0; start < text.size();) {
     const std::size_t end = std::min(text.find('\n', start), text.size() - 1) + 1;
