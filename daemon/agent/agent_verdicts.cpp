@@ -99,6 +99,7 @@ void Agent::evaluate() {
     if (const auto peer = board_.index(name)) expected[*peer] = link->joined() && !link->left();
   }
   attribute::Evidence evidence = board_.evidence(own_report(now), expected, now);
+  evidence.known_impaired = impaired_causes(verdicts_, board_.names());
   attribute::Parameters parameters;
   parameters.standing = tracker_.standing();
   const auto explanations = attribute::explain(evidence, parameters);

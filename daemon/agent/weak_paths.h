@@ -24,6 +24,25 @@ inline bool known_impaired(const std::vector<exporters::Verdict>& verdicts, cons
   });
 }
 
+/// What verdicts call slow or lossy; `names`: sorted, their indices are the members.
+inline std::vector<attribute::Cause> impaired_causes(
+    const std::vector<exporters::Verdict>& verdicts, const std::vector<std::string>& names) {
+  std::vector<attribute::Cause> causes;
+  const auto index = [&names](const std::string& name) {
+    return static_cast<attribute::Member>(std::find(names.begin(), names.end(), name) -
+                                          names.begin());
+  };
+  for (const exporters::Verdict& verdict : verdicts) {
+    if (verdict.fingerprint != model::Fingerprint::straggler) continue;
+    const std::size_t arrow = verdict.entity.find("<->");
+    const attribute::Member a = index(verdict.entity.substr(0, arrow));
+    const attribute::Member b =
+        arrow == std::string::npos ? a : index(verdict.entity.substr(arrow + 3));
+    if (std::max(a, b) < names.size()) causes.push_back({verdict.kind, a, b, {}});
+  }
+  return causes;
+}
+
 /// Does anybody tell of an edge that fails, loses datagrams or is late?
 inline bool any_weak(const std::vector<attribute::ObserverReport>& reports) {
   for (const attribute::ObserverReport& report : reports) {

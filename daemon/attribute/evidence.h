@@ -53,16 +53,6 @@ struct ObserverReport {
   std::vector<EdgeWord> edges;
 };
 
-/// Input of one inference, at one agent. Reports older than two rounds are left out by the caller
-/// (their observer is then one nobody hears).
-struct Evidence {
-  Member self = 0;
-  std::uint32_t members = 0;            ///< configured, self included
-  std::int64_t round = 0;               ///< now
-  std::vector<bool> expected;           ///< by member: takes part (not left, not never-joined)
-  std::vector<ObserverReport> reports;  ///< at most one per observer, self's included
-};
-
 /// A cause that explains failures. `a` is the node, or the lower name of a link; for directed links
 /// a -> b in the direction that is dead.
 struct Cause {
@@ -71,6 +61,19 @@ struct Cause {
   Member b = 0;
   std::vector<Member> group;  ///< partition: the minority's members
   bool operator==(const Cause&) const = default;
+};
+
+/// Input of one inference, at one agent. Reports older than two rounds are left out by the caller
+/// (their observer is then one nobody hears).
+struct Evidence {
+  Member self = 0;
+  std::uint32_t members = 0;            ///< configured, self included
+  std::int64_t round = 0;               ///< now
+  std::vector<bool> expected;           ///< by member: takes part (not left, not never-joined)
+  std::vector<ObserverReport> reports;  ///< at most one per observer, self's included
+  /// Nodes and links that a verdict calls slow or lossy. While all edges of one fail nothing else
+  /// says so any more.
+  std::vector<Cause> known_impaired;
 };
 
 struct Explanation {

@@ -21,7 +21,7 @@ using model::Reason;
 
 constexpr int kLosingWords = 2;
 constexpr std::int32_t kNowAndThen = 30;  ///< rounds
-constexpr double kImpairedTrust = 0.05;
+constexpr double kImpairedTrust = 0.01;
 constexpr std::int32_t kLateRounds = 3;  ///< no host is late for so long without a break
 
 bool takes_part(const Evidence& evidence, Member member) {
@@ -85,14 +85,14 @@ std::map<Member, int> losing(const Evidence& evidence) {
   return words;
 }
 
-bool is_impaired(const std::vector<Impairment>& known, std::map<Member, int>& losing,
+bool is_impaired(const std::vector<Cause>& known, std::map<Member, int>& losing,
                  Member observer, const EdgeWord& word) {
   // Where small datagrams are lost, too, large payloads fail for that.
   const bool sized = word.reason == Reason::size_blackhole;
   if (sized && std::max(losing[observer], losing[word.peer]) >= kLosingWords) return true;
   if (word.lost >= kLossyPath || word.late_ms > 0) return true;
   return std::any_of(known.begin(), known.end(),
-                     [&](const Impairment& one) { return covers(one.cause, observer, word.peer); });
+                     [&](const Cause& one) { return covers(one, observer, word.peer); });
 }
 
 }  // namespace
@@ -108,7 +108,8 @@ Observations observe(const Evidence& evidence) {
     result.expected += takes_part(evidence, m) ? 1 : 0;
   }
 
-  const std::vector<Impairment> impaired = impairments(evidence);
+  std::vector<Cause> impaired = evidence.known_impaired;
+  for (const Impairment& one : impairments(evidence)) impaired.push_back(one.cause);
   std::map<Member, int> losing_words = losing(evidence);
   std::set<Member> late;
   for (const ObserverReport& report : evidence.reports) {

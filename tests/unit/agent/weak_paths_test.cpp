@@ -31,6 +31,21 @@ TEST_CASE("a path is known to be bad by its own verdict, or by that of either en
   CHECK_FALSE(known_impaired(dead, "n1", "n2"));
 }
 
+TEST_CASE("verdicts of slow and lossy nodes and links are causes by their members") {
+  const std::vector<std::string> names{"n1", "n2", "n3"};
+  auto verdicts = straggling("n2");
+  verdicts[0].kind = model::Kind::node;
+  CHECK(agent::impaired_causes(verdicts, names) ==
+        std::vector<attribute::Cause>{{model::Kind::node, 1, 1, {}}});
+  verdicts = straggling("n1<->n3");
+  verdicts[0].kind = model::Kind::link;
+  CHECK(agent::impaired_causes(verdicts, names) ==
+        std::vector<attribute::Cause>{{model::Kind::link, 0, 2, {}}});
+  CHECK(agent::impaired_causes(straggling("n9"), names).empty());
+  verdicts[0].fingerprint = model::Fingerprint::gloo_peer_lost;
+  CHECK(agent::impaired_causes(verdicts, names).empty());
+}
+
 TEST_CASE("a path is weak where an edge fails, is late or loses more than one datagram") {
   attribute::ObserverReport report;
   report.edges.resize(2);

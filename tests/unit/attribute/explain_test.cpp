@@ -240,6 +240,20 @@ TEST_CASE("a node is taken for alive while three quarters of its edges pass data
   CHECK_FALSE(explain(world.evidence()).at(0).alive);
 }
 
+TEST_CASE("a node known to be lossy may fail on all its edges for a while, unless it falls silent") {
+  EvidenceBuilder world(4, 0, 106);
+  const Failure heard{Outcome::timeout, Heard::heard, Reason::unreachable, 100, 6};
+  world.all_complain_of(2, heard).complains_of_all(2, heard);
+  CHECK(explain(world.evidence()).size() == 1);
+  world.evidence().known_impaired = {{Kind::node, 2, 2, {}}};
+  CHECK(explain(world.evidence()).empty());
+  world.all_complain_of(2, {Outcome::timeout, Heard::silent, Reason::unreachable, 100, 6});
+  CHECK(text(explain(world.evidence())).find(" 2") != std::string::npos);
+  world.evidence().known_impaired = {{Kind::link, 1, 2, {}}};
+  world.all_complain_of(2, heard).complains_of_all(2, heard);
+  CHECK(explain(world.evidence()).size() == 1);  // the other edges of it fail as well
+}
+
 TEST_CASE("on a path that loses packets large payloads may fail for ever") {
   EvidenceBuilder world(4, 0, 160);
   const Failure sized{Outcome::timeout, Heard::heard, Reason::size_blackhole, 100, 60};
