@@ -174,9 +174,7 @@ void Group::run_all(const wire::GroupRun& run) {
     if (i + 1 == run.steps.size()) agree_on_wrong_ones(run);
     if (!cancelled_ && !corrupt_) around_.reporter.send(current_);
   }
-  if (!corrupt_) return;
-  current_ = *corrupt_;
-  throw ProbeError(current_.outcome, current_.text);
+  if (corrupt_) throw ProbeError(corrupt_->outcome, corrupt_->text);
 }
 
 /// Before the last report, so that the daemon knows the run to be over only when it is.
@@ -232,6 +230,8 @@ void Group::report_failure(const Failure& failure) {
   current_.phase = phase_;
   current_.outcome = failure.outcome;
   current_.text = failure.text;
+  // Wrong values came first; that a later step of the same run failed is less to know.
+  if (corrupt_) current_ = *corrupt_;
   if (!cancelled_) around_.reporter.send(current_);
 }
 

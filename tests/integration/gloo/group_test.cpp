@@ -197,6 +197,19 @@ TEST_CASE("a member that sends wrong values is named by all others, and keeps no
     CHECK(report.outcome == Outcome::data_corruption);
     CHECK(report.text == "allreduce of 1048576 bytes a rank: 8 elements are wrong");
   }
+  // What fails later in the run does not hide it.
+  form_group(members, 3);
+  for (WorkerProcess* member : members) {
+    const std::uint32_t other = member == &c ? 1048576 : 4;
+    member->send(wire::GroupRun{
+        3, 9, 1000, {{Collective::alltoall, 1048576}, {Collective::allreduce, other}}});
+  }
+  for (WorkerProcess* member : members) {
+    INFO(member->name());
+    const auto report = member->await<CollectiveReport>();
+    CHECK(report.round == 9);
+    CHECK((member == &b || report.outcome == Outcome::data_corruption));
+  }
   // Small values of it are whole.
   form_group(members, 2);
   for (WorkerProcess* member : members) {

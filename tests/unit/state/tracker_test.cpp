@@ -243,35 +243,30 @@ TEST_CASE("the page threshold grows with the logarithm of the cluster") {
   CHECK(state::page_threshold(4, 10.0) < state::page_threshold(4, 1.0));
 }
 
+/// All but one complain of n7: that one has reached it since.
+void most_complain(EvidenceBuilder& world, const Failure& f) {
+  world.all_complain_of(7, f).unheard(7);
+  EdgeWord& word = world.word(6, 7);
+  word.state = EdgeState::ok;
+  word.round = f.since;
+  word.inbound = Heard::heard;
+}
+
 TEST_CASE("a node that somebody has reached since is not paged yet") {
   Bench bench(8);
-  const auto most = [](EvidenceBuilder& world, const Failure& f) {
-    world.all_complain_of(7, f).unheard(7);
-    EdgeWord& word = world.word(6, 7);
-    word.state = EdgeState::ok;
-    word.round = f.since;
-    word.inbound = Heard::heard;
-  };
-  bench.fails(3, most);
+  bench.fails(3, most_complain);
   CHECK(bench.only().entity == "n7");
   CHECK(bench.only().state == VerdictState::suspect);
-  bench.fails(1, most);
+  bench.fails(1, most_complain);
   CHECK(bench.only().state == VerdictState::page);
 }
 
 TEST_CASE("what is no longer explained when its page is due is not paged") {
   Bench bench(8);
-  const auto most = [](EvidenceBuilder& world, const Failure& f) {
-    world.all_complain_of(7, f).unheard(7);
-    EdgeWord& word = world.word(6, 7);
-    word.state = EdgeState::ok;
-    word.round = f.since;
-    word.inbound = Heard::heard;
-  };
-  bench.fails(3, most);
+  bench.fails(3, most_complain);
   CHECK(bench.only().state == VerdictState::suspect);
-  bench.fails(1, [&most](EvidenceBuilder& world, const Failure& f) {
-    most(world, f);
+  bench.fails(1, [](EvidenceBuilder& world, const Failure& f) {
+    most_complain(world, f);
     for (Member m = 0; m < 8; ++m) world.unheard(m);
   });
   CHECK(bench.only().state == VerdictState::suspect);
