@@ -27,6 +27,10 @@ set(gloo_why "libgloo was not found (Debian: libgloo-dev); agents will say: back
 if(COLLWATCH_WITH_GLOO STREQUAL "OFF")
   set(gloo_why "COLLWATCH_WITH_GLOO=OFF; agents will say: backend not installed")
 endif()
+set(torch_why "libtorch was not found (Debian: libtorch-dev, 306 packages); agents will say: not installed")
+if(COLLWATCH_WITH_TORCH STREQUAL "OFF")
+  set(torch_why "COLLWATCH_WITH_TORCH=OFF; agents will say: not installed")
+endif()
 
 message(STATUS "")
 message(STATUS "collwatch ${PROJECT_VERSION}, ${CMAKE_BUILD_TYPE}, "
@@ -34,6 +38,7 @@ message(STATUS "collwatch ${PROJECT_VERSION}, ${CMAKE_BUILD_TYPE}, "
 collwatch_summary_of_target(collwatchd "its sources are not here")
 collwatch_summary_of_target(collwatch "its sources are not here")
 collwatch_summary_of_target(collwatch-probe-gloo "${gloo_why}")
+collwatch_summary_of_target(collwatch-probe-c10d "${torch_why}")
 collwatch_summary("tests" ${COLLWATCH_BUILD_TESTS} "COLLWATCH_BUILD_TESTS=OFF (preset release; preset test has them)")
 collwatch_summary("fuzzers" ${COLLWATCH_FUZZ} "COLLWATCH_FUZZ=OFF (preset fuzz, clang, has them)")
 if(COLLWATCH_SANITIZE)

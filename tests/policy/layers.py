@@ -21,6 +21,8 @@ LIBRARIES = {
     "tl/": ("probes/model/result.h", "probes/gloo/"),
     "catch2/": ("tests/support/catch.h",),
     "gloo/": ("probes/gloo/",),
+    "torch/": ("probes/c10d/",),
+    "ATen/": ("probes/c10d/",),
     "prometheus/": ("exporters/prometheus/",),
     "microhttpd.h": ("exporters/http/",),
     "crypt.h": ("exporters/http/password.cpp",),
