@@ -161,6 +161,21 @@ struct Job {
   bool stalled = false;      ///< all of them: docs/inspect.md
 };
 
+/// Calls that this node's libtorch answers alike.
+struct C10dFinding {
+  std::string text;                ///< its own words, or what the values were
+  std::vector<std::string> calls;  ///< "all_reduce float32 AVG on cpu"
+};
+
+/// What this node's libtorch does with Gloo, measured; docs/c10d.md.
+struct C10d {
+  std::string state = "never";  ///< never, waiting, running, done, skipped
+  std::string text;             ///< why it waits again or was skipped
+  std::string torch;            ///< version; empty while unknown
+  std::vector<C10dFinding> wrong_values, unsupported, crashes;
+  std::vector<std::string> stores;  ///< sentences about those that do not work
+};
+
 struct Snapshot {
   std::string node;
   Build build;
@@ -182,6 +197,7 @@ struct Snapshot {
   std::vector<Worker> workers;
   Watch watch;
   std::vector<Job> jobs;
+  C10d c10d;
   std::vector<Edge> edges;
   std::vector<CollectiveResult> collectives;
   std::vector<ActiveFingerprint> fingerprints;

@@ -159,12 +159,14 @@ Result<void> Agent::start() {
   group_ = std::make_unique<GroupLink>(around_, incarnation_, std::move(group));
 
   make_watch_link();
+  make_c10d_link();
   set_members();
   turned_at_ns_ = Clock::now().time_since_epoch().count();
   publish();
   worker_->start();
   watch_->watch(config_.watch);
   watch_memory();
+  if (config_.c10d.mode != "never") c10d_->start();
   for (auto& [name, link] : links_) link->greet();
   schedule_tick();
   return {};

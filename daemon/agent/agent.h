@@ -7,6 +7,7 @@
 //   reports, datagrams, meetings -> edge histories, evidence board     (agent_peers.cpp)
 //   evidence -> explain -> Tracker -> verdicts, events, Snapshot       (agent_verdicts.cpp)
 //   findings in logs and of the kernel -> fingerprints, events         (agent_watch.cpp)
+//   what libtorch can do here -> status                                 (agent_c10d.cpp)
 //
 // Everything runs on the event loop's thread; snapshot(), seconds_since_turn() and
 // is_short_of_memory() may be called from any thread.
@@ -23,6 +24,7 @@
 #include <vector>
 
 #include "daemon/agent/accusations.h"
+#include "daemon/agent/c10d_link.h"
 #include "daemon/agent/cookies.h"
 #include "daemon/agent/evidence_board.h"
 #include "daemon/agent/group_link.h"
@@ -51,6 +53,7 @@ class Agent {
   struct Options {
     std::string worker_executable;
     std::string watch_executable;
+    std::string c10d_executable;
     /// Called once a round, with whether /readyz says yes: the watchdog is fed from here.
     std::function<void(bool ready)> turned;
   };
@@ -95,6 +98,9 @@ class Agent {
   void make_watch_link();
   void on_finding(const wire::Finding& finding);
   void on_jobs(const wire::WatchedJobs& jobs);
+
+  // agent_c10d.cpp
+  void make_c10d_link();
 
   // agent_peers.cpp
   peer::Identity identity() const;
@@ -179,6 +185,7 @@ class Agent {
   PeerLinkSurroundings around_;
   std::unique_ptr<WorkerLink> worker_;
   std::unique_ptr<WatchLink> watch_;
+  std::unique_ptr<C10dLink> c10d_;
   Sightings sightings_;
   std::vector<exporters::Job> jobs_;
   std::unique_ptr<peer::Server> server_;

@@ -45,6 +45,8 @@ void Agent::publish() {
 
   shown.workers = {{"gloo", worker_->state(), worker_->why_not_running()}};
   shown.watch = watch_->shown();
+  shown.c10d = c10d_->shown();
+  shown.build.torch = shown.c10d.torch;
   if (config_.watch.processes.count() > 0) shown.jobs = jobs_;
   show_edges(shown, now);
   shown.collectives = ledger_.collectives();

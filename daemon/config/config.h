@@ -93,6 +93,10 @@ struct Config {
     std::vector<std::string> stores{"agent"};
   } rendezvous;
 
+  struct C10dProbe {
+    std::string mode = "start";  ///< never, start
+  } c10d;
+
   /// A pattern of log files; %h in it is the host name.
   struct WatchedLog {
     std::string glob;

@@ -156,8 +156,11 @@ void add_other_probes(Table& t) {
                         "Which libnccl; auto: the training job's own, else the system's."));
   t.push_back(later_key("probes.nccl.timeout", "duration", "10s", "How long one may take."));
   t.push_back(later_key("probes.nccl.sizes", "list of sizes", "[4, 1048576]", "Bytes per rank."));
-  t.push_back(later_key("probes.c10d.mode", "never, start or change", "never",
-                        "When to try this node's libtorch: stores, operations, devices."));
+  t.push_back(choice_key(
+      "probes.c10d.mode", [](C& c) -> std::string& { return c.c10d.mode; },
+      {{"never", "start"}, {"change"}},
+      "Whether to try this node's libtorch once: stores, operations, dtypes. start: when rounds "
+      "have been calm for five minutes, behind everything else."));
 }
 
 void add_watch(Table& t) {

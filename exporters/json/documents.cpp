@@ -87,6 +87,26 @@ Json watch(const Watch& w) {
   return out;
 }
 
+Json c10d(const C10d& c) {
+  const auto findings = [](const std::vector<C10dFinding>& items) {
+    return list(items, [](const C10dFinding& finding) {
+      Json each;
+      each["text"] = finding.text;
+      each["calls"] = finding.calls;
+      return each;
+    });
+  };
+  Json out;
+  out["state"] = c.state;
+  out["text"] = c.text;
+  out["torch"] = c.torch.empty() ? Json(nullptr) : Json(c.torch);
+  out["wrong_values"] = findings(c.wrong_values);
+  out["unsupported"] = findings(c.unsupported);
+  out["crashes"] = findings(c.crashes);
+  out["stores"] = c.stores;
+  return out;
+}
+
 Json job(const Job& j) {
   Json out;
   out["job"] = j.job;
@@ -181,6 +201,7 @@ std::string status_json(const Snapshot& s, double snapshot_age_seconds) {
   out["local_health"] = s.local_health;
   out["workers"] = list(s.workers, worker);
   out["watch"] = watch(s.watch);
+  out["c10d"] = c10d(s.c10d);
   out["edges"] = list(s.edges, edge);
   out["collectives"] = list(s.collectives, collective);
   out["fingerprints"] = list(s.fingerprints, fingerprint);

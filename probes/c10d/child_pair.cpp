@@ -28,7 +28,6 @@ using std::chrono::milliseconds;
 using wire::C10dEnd;
 
 constexpr std::size_t kMostOutput = 16384;
-constexpr std::size_t kMostWords = 400;
 /// The other rank may be about to say the same; longer than that it is only waiting for its peer.
 constexpr milliseconds kOtherMayStillSpeak{1000};
 
@@ -57,6 +56,7 @@ void write_all(int fd, const std::string& text) {
 /// The rest of the child's life.
 [[noreturn]] void live(const std::function<Ending()>& body, int record_fd, int output_fd) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  std::signal(SIGTERM, SIG_DFL);
   ::dup2(output_fd, STDOUT_FILENO);
   ::dup2(output_fd, STDERR_FILENO);
   const Ending ending = body();
@@ -104,13 +104,11 @@ void close_end(int& fd) {
   fd = -1;
 }
 
+/// What an uncaught exception said. Anything else that a dying process prints (a backtrace) differs
+/// from run to run and says less than its signal.
 std::string last_words(const std::string& output) {
-  // "terminate called after throwing ..." and "what():  ..." say why; so do the last lines else.
-  std::size_t from = output.rfind("what():");
-  if (from == std::string::npos) from = output.size() > kMostWords ? output.size() - kMostWords : 0;
-  std::string words = output.substr(from, kMostWords);
-  std::replace(words.begin(), words.end(), '\n', ' ');
-  return first_words(words);
+  const std::size_t from = output.rfind("what():");
+  return from == std::string::npos ? "" : first_words(output.substr(from));
 }
 
 /// Its record has ended: what it said, or how it died.

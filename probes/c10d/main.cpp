@@ -42,6 +42,9 @@ constexpr const char* kUsage =
     "  --devices     where tensors lie (default: cpu,meta; cuda takes some 500 MB of the GPU)\n"
     "  --file-store  a path that jobs give to init_method=file://: is it usable, is it stale?\n";
 
+/// SIGTERM ends it between two tries, so that the folder of its stores goes too.
+volatile std::sig_atomic_t is_terminated = 0;
+
 struct Arguments {
   bool is_markdown = false;
   SurveyPlan plan;
@@ -126,6 +129,8 @@ int main(int argc, char** argv) {
     return kExitUsage;
   }
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGTERM, [](int) { is_terminated = 1; });
+  arguments.plan.is_stopped = [] { return is_terminated != 0; };
   const rlimit no_core{0, 0};
   ::setrlimit(RLIMIT_CORE, &no_core);
   if (has_channel()) {

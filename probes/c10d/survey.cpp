@@ -95,6 +95,7 @@ void survey_device(const Subject& subject, const std::string& device, const Surv
     return;
   }
   for (const Combination& what : combinations(device)) {
+    if (plan.is_stopped && plan.is_stopped()) return;
     const Ending ending = run_patiently(
         [&](milliseconds timeout) -> RankBody {
           return [&subject, &what, store = folder.next(), timeout](int rank, const Between&) {
@@ -163,6 +164,8 @@ void survey(const Subject& subject, const SurveyPlan& plan, const Tell& tell) {
       survey_device(subject, device, plan, folder, tell);
     }
   }
+  // Half of it is not the report.
+  if (plan.is_stopped && plan.is_stopped()) return;
   tell(cost(began));
 }
 

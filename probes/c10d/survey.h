@@ -29,8 +29,9 @@ struct Subject {
 
 struct SurveyPlan {
   std::vector<std::string> devices = {"cpu", "meta"};
-  std::string file_store;        ///< a path that jobs use; empty: only one of our own
-  milliseconds deadline{10000};  ///< of one try; the library's own is shorter
+  std::string file_store;            ///< a path that jobs use; empty: only one of our own
+  std::function<bool()> is_stopped;  ///< asked between two tries; may be empty
+  milliseconds deadline{10000};      ///< of one try; the library's own is shorter
 };
 
 using Tell = std::function<void(const wire::FromC10d&)>;

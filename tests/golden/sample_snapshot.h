@@ -96,6 +96,13 @@ inline exporters::Snapshot sample_snapshot() {
   s.edges_unobserved_ratio = 0.25;
   s.clock_skew_seconds = -0.125;
   s.workers = {{"gloo", WorkerState::running, ""}};
+  s.c10d = {"done",
+            "",
+            "1.13.0",
+            {},
+            {{"Invalid scalar type", {"all_reduce int16 SUM on cpu"}}},
+            {},
+            {"tcp: refused no libuv"}};
   s.watch.sources = {{Source::log, true, ""}, {Source::kernel, false, "cannot read /dev/kmsg"}};
   s.jobs = {{"slurm:4711", {8, 9}, {10}, 2, 64, "nccl", "2.6.0+cu124", "2.21.5", false},
             {"unnamed", {}, {}, 1, 0, "unknown", "", "", true}};

@@ -72,6 +72,16 @@ TEST_CASE("a child that aborts is told with its last words") {
   CHECK(ending.text == "SIGABRT: what():  24 vs 12");
 }
 
+TEST_CASE("of a crash the signal counts, not the backtrace that somebody printed") {
+  const Ending ending = pair([](int rank, const Between&) -> Ending {
+    if (rank == 0) return {};
+    std::fputs("1  /lib/libx.so(+0xe1224) [0x7f6de92e1224]\n", stderr);
+    die_of(SIGSEGV);
+    return {};
+  });
+  CHECK(ending.text == "SIGSEGV");
+}
+
 TEST_CASE("a child that leaves without a word has crashed") {
   const Ending ending = pair([](int rank, const Between&) -> Ending {
     if (rank == 1) ::_exit(3);

@@ -79,6 +79,16 @@ TEST_CASE("a survey tells every combination once, each with its own end") {
   CHECK(report.done.rss_kb > 0);
 }
 
+TEST_CASE("a survey that is stopped tells no end and leaves nothing behind") {
+  SurveyPlan plan;
+  plan.devices = {"cpu", "meta"};
+  int asked = 0;
+  plan.is_stopped = [&asked] { return ++asked > 3; };
+  const wire::C10dReport report = surveyed(plan);
+  CHECK(report.cells.size() == 3);
+  CHECK(report.done.rss_kb == 0);
+}
+
 TEST_CASE("wrong values are found where the ReduceOp is not the sum") {
   SurveyPlan plan;
   plan.devices = {"cpu"};
