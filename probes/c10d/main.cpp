@@ -147,6 +147,7 @@ int main(int argc, char** argv) {
   wire::C10dReport report;
   survey(libtorch(), arguments.plan,
          [&report](const wire::FromC10d& message) { collect(message, report); });
+  if (is_terminated != 0) return 1;  // half a table is none
   const std::string text =
       arguments.is_markdown ? to_markdown(report) : wire::encode_document(report) + "\n";
   return print(output, text) ? 0 : 1;
