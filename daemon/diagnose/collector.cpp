@@ -39,6 +39,13 @@ std::string_view peeled(std::string_view raw, logs::Who& who) {
   return text;
 }
 
+/// Where a line that holds several ends its next one. Two searches of one character: find_first_of
+/// of the library asks for each character on its own, which took a quarter of a whole run.
+std::size_t part_end(std::string_view line, std::size_t start) {
+  const std::size_t end = std::min(line.find('\r', start), line.size());
+  return std::min(line.substr(0, end).find('\v', start), end);
+}
+
 std::string_view peeled(std::string_view raw) {
   logs::Who nobody;
   return peeled(raw, nobody);
@@ -128,7 +135,7 @@ void Collector::physical_line(std::string_view line_text, long number, const Can
   std::vector<int>& expressions = expressions_;
   if (!line_text.empty() && line_text.back() == '\r') line_text.remove_suffix(1);  // DOS line ends
   for (std::size_t start = 0; start <= line_text.size();) {
-    const std::size_t end = std::min(line_text.find_first_of("\r\v", start), line_text.size());
+    const std::size_t end = part_end(line_text, start);
     expressions.clear();
     std::size_t around = 0;
     while (from < to && found[from].at - offset < end) {

@@ -224,8 +224,10 @@ class Record {
   bool string(std::string* into) {
     if (!take('"')) return false;
     for (;;) {
-      const std::size_t end = text_.find_first_of("\"\\", at_);
-      if (end == std::string_view::npos) return false;
+      // By hand: find_first_of of the library searches its set anew for every character.
+      std::size_t end = at_;
+      while (end < text_.size() && text_[end] != '"' && text_[end] != '\\') ++end;
+      if (end == text_.size()) return false;
       if (into != nullptr) into->append(text_.substr(at_, end - at_));
       at_ = end + 1;
       if (text_[end] == '"') return true;

@@ -20,10 +20,15 @@ bool is_lower(char c) {
   return c >= 'a' && c <= 'z';
 }
 
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
 /// A word of prose is hardly ever like that, a machine's name mostly is.
 bool is_sure_name(std::string_view name) {
-  return std::any_of(name.begin(), name.end(), is_letter) &&
-         name.find_first_of("0123456789-") != std::string_view::npos;
+  const auto is_telling = [](char c) { return is_digit(c) || c == '-'; };
+  return std::any_of(name.begin(), name.end(), is_telling) &&
+         std::any_of(name.begin(), name.end(), is_letter);
 }
 
 /// Whether "[name:number]" may be a host and a pid: neither a place in a source file nor the number
@@ -36,7 +41,8 @@ bool may_be_host_of_tag(std::string_view name) {
        {"py", "pyx", "c", "cc", "cpp", "cxx", "cu", "cuh", "h", "hpp", "go", "rs", "inl"}) {
     if (ending == source) return false;
   }
-  const std::string_view word = name.substr(0, name.find_first_of("0123456789"));
+  const auto word_end = std::find_if(name.begin(), name.end(), is_digit);
+  const std::string_view word = name.substr(0, static_cast<std::size_t>(word_end - name.begin()));
   for (const std::string_view other :
        {"rank", "Rank", "RANK", "local_rank", "cuda", "step", "iter", "epoch", "line", "default",
         "layer", "stage", "shard", "batch", "pid", "tid", "port"}) {

@@ -27,7 +27,14 @@ std::string first_line(const std::string& text) {
   return text.substr(0, std::min<std::size_t>(text.find('\n'), 300));
 }
 
-Reply reply_of(supervise::OneShotResult result, std::chrono::milliseconds deadline) {
+/// Whether the words are about the agent's own catalogue and not about the log that was sent.
+bool is_about(const std::string& output, const std::string& file) {
+  const std::string start = "collwatch: " + file + ":";
+  return !file.empty() && output.compare(0, start.size(), start) == 0;
+}
+
+Reply reply_of(supervise::OneShotResult result, std::chrono::milliseconds deadline,
+               const std::string& fingerprints) {
   if (result.is_stopped) return error_reply(503, "the agent is stopping");
   if (result.is_late) {
     return error_reply(504, "reading this log takes longer than " +
@@ -41,6 +48,8 @@ Reply reply_of(supervise::OneShotResult result, std::chrono::milliseconds deadli
   // 0: nothing found, 1: a diagnosis, 2: a log that cannot be read; what was read of a damaged one
   // is a diagnosis that says so.
   const bool has_diagnosis = !result.output.empty() && result.output.front() == '{';
+  if (exited->code == 2 && is_about(result.output, fingerprints))
+    return error_reply(500, "watch.fingerprints of the agent: " + first_line(result.output));
   if (exited->code == 2 && !has_diagnosis) return error_reply(400, first_line(result.output));
   if (exited->code > 2 || !has_diagnosis) {
     return error_reply(500, "collwatch diagnose " + supervise::describe(result.exit) + ": " +
@@ -68,12 +77,13 @@ Reply Runner::diagnose(int log) const {
   supervise::OneShotOptions run;
   run.executable = options_.executable;
   run.arguments = {"diagnose", "--format", "json", "-"};
+  std::string fingerprints;
   {
     const std::lock_guard lock(fingerprints_mutex_);
-    if (!fingerprints_.empty()) {
-      run.arguments.insert(run.arguments.begin() + 1, {"--fingerprints", fingerprints_});
-    }
+    fingerprints = fingerprints_;
   }
+  if (!fingerprints.empty())
+    run.arguments.insert(run.arguments.begin() + 1, {"--fingerprints", fingerprints});
   run.environment = supervise::worker_environment({});
   run.input_fd = log;
   run.stop_fd = stop_.get();
@@ -82,7 +92,7 @@ Reply Runner::diagnose(int log) const {
   run.most_memory = supervise::kUnderSanitizer ? 0 : options_.most_memory;
   auto result = supervise::run_once(run);
   if (!result) return error_reply(500, result.error().text);
-  return reply_of(std::move(*result), options_.deadline);
+  return reply_of(std::move(*result), options_.deadline, fingerprints);
 }
 
 void Runner::use_fingerprints(const std::string& file) {

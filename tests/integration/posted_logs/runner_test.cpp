@@ -44,6 +44,11 @@ class Folder {
     chmod(path.c_str(), 0755);
     return path;
   }
+  std::string file(const std::string& name, const std::string& text) const {
+    const std::string path = path_ / name;
+    std::ofstream(path) << text;
+    return path;
+  }
 
  private:
   fs::path path_;
@@ -168,6 +173,21 @@ TEST_CASE("a child that dies, hangs or talks nonsense is an answer, and the next
   CHECK(answer.status == 500);
   CHECK(error_of(answer).find("-not-there") != std::string::npos);
   CHECK(waitpid(-1, nullptr, WNOHANG) < 0);
+}
+
+TEST_CASE("a broken catalogue of the agent is the agent's fault, not the sender's") {
+  const Folder folder;
+  const Served served(kCollwatch);
+  for (const std::string& file :
+       {folder.file("broken.yaml", "fingerprints: [\n"), std::string("/nowhere/own.yaml")}) {
+    CAPTURE(file);
+    served.runner->use_fingerprints(file);
+    const auto answer = served.post("step 1 loss 2.0\n");
+    CHECK(answer.status == 500);
+    CHECK(error_of(answer).find("watch.fingerprints of the agent: collwatch: " + file) == 0);
+  }
+  served.runner->use_fingerprints("");
+  CHECK(served.post("step 1 loss 2.0\n").status == 200);
 }
 
 TEST_CASE("stopping does not wait for the deadline of what runs") {
