@@ -102,7 +102,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     COLLWATCH_ASSERT(!diagnosis.error().text.empty());
     return 0;
   }
-  for (int redacted = 0; redacted < 2; ++redacted) {
+  // Redaction learns from every text of the catalogue and is half of the time: one input in four.
+  const int rounds = size % 4 == 0 ? 2 : 1;
+  for (int redacted = 0; redacted < rounds; ++redacted) {
     COLLWATCH_ASSERT(!diagnose::to_json(*diagnosis).empty());
     COLLWATCH_ASSERT(!diagnose::to_text(*diagnosis, engine().catalogue(), true).empty());
     COLLWATCH_ASSERT(!diagnose::to_markdown(*diagnosis, engine().catalogue()).empty());
