@@ -52,6 +52,14 @@ def expect(condition, what):
         raise Failed(what)
 
 
+def torch_python():
+    """A Python that has PyTorch, or None. Debian's packages are those of its own Python, whichever
+    comes first in the path."""
+    return next((p for p in (sys.executable, "/usr/bin/python3") if os.path.exists(p) and
+                 subprocess.run([p, "-c", "import torch.distributed"], capture_output=True,
+                                check=False).returncode == 0), None)
+
+
 # --- a process, from outside ---------------------------------------------------------------------
 
 def read(path):
