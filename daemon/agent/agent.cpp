@@ -161,6 +161,7 @@ Result<void> Agent::start() {
   make_watch_link();
   make_c10d_link();
   set_members();
+  make_store_link();
   turned_at_ns_ = Clock::now().time_since_epoch().count();
   publish();
   worker_->start();
@@ -332,7 +333,10 @@ void Agent::reload(config::Config config) {
   config.network = config_.network;
   config.events = config_.events;
   const bool watch_changed = !(config_.watch == config.watch);
+  const bool store_changed = config_.rendezvous.file_path != config.rendezvous.file_path ||
+                             config_.rendezvous.interval != config.rendezvous.interval;
   config_ = std::move(config);
+  if (store_changed) make_store_link();
   if (watch_changed) watch_->watch(config_.watch);
   server_->set_token(config_.peers.token);
   witness_->set_token(config_.peers.token);

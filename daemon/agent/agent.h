@@ -8,6 +8,7 @@
 //   evidence -> explain -> Tracker -> verdicts, events, Snapshot       (agent_verdicts.cpp)
 //   findings in logs and of the kernel -> fingerprints, events         (agent_watch.cpp)
 //   what libtorch can do here -> status                                 (agent_c10d.cpp)
+//   the folder that all are to share -> claims                          (agent_store.cpp)
 //
 // Everything runs on the event loop's thread; snapshot(), seconds_since_turn() and
 // is_short_of_memory() may be called from any thread.
@@ -33,6 +34,7 @@
 #include "daemon/agent/peer_link.h"
 #include "daemon/agent/resolver.h"
 #include "daemon/agent/sightings.h"
+#include "daemon/agent/store_link.h"
 #include "daemon/agent/watch_link.h"
 #include "daemon/agent/witness_loss.h"
 #include "daemon/agent/worker_link.h"
@@ -54,6 +56,7 @@ class Agent {
     std::string worker_executable;
     std::string watch_executable;
     std::string c10d_executable;
+    std::string store_executable;
     /// Called once a round, with whether /readyz says yes: the watchdog is fed from here.
     std::function<void(bool ready)> turned;
   };
@@ -101,6 +104,9 @@ class Agent {
 
   // agent_c10d.cpp
   void make_c10d_link();
+
+  // agent_store.cpp
+  void make_store_link();
 
   // agent_peers.cpp
   peer::Identity identity() const;
@@ -186,6 +192,8 @@ class Agent {
   std::unique_ptr<WorkerLink> worker_;
   std::unique_ptr<WatchLink> watch_;
   std::unique_ptr<C10dLink> c10d_;
+  std::unique_ptr<StoreLink> store_;  ///< none: there is no such folder
+  std::string store_text_;
   Sightings sightings_;
   std::vector<exporters::Job> jobs_;
   std::unique_ptr<peer::Server> server_;
@@ -221,6 +229,7 @@ class Agent {
   std::map<std::string, model::MemberState> shown_states_;
   int unreaped_ = 0;
   int watchers_unreaped_ = 0;
+  int stores_unreaped_ = 0;
 
   mutable std::mutex snapshot_mutex_;
   std::shared_ptr<const exporters::Snapshot> snapshot_;

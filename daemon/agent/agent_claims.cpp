@@ -80,6 +80,12 @@ std::vector<state::Claim> Agent::claims(TimePoint now) const {
                                  : model::Fingerprint::none;
     claim(model::Kind::misconfig, key.first, key.second, fingerprint, model::VerdictState::ticket);
   }
+  if (store_) {
+    for (const std::string& name : store_->sharing().odd()) {
+      claim(model::Kind::misconfig, name, model::Reason::config_mismatch,
+            model::Fingerprint::file_store_not_shared, model::VerdictState::ticket);
+    }
+  }
   for (state::Claim& odd : odd_ones()) claims.push_back(std::move(odd));
   for (const Accusations::Named& named : accusations_.named(now)) {
     claim(model::Kind::node, named.member, model::Reason::data_corruption,

@@ -55,7 +55,7 @@ void Agent::publish() {
   note_fingerprints(shown.fingerprints);
   shown.recent_events = ledger_.recent_events();
   shown.counters = ledger_.counters();
-  shown.workers_unreaped = unreaped_ + watchers_unreaped_;
+  shown.workers_unreaped = unreaped_ + watchers_unreaped_ + stores_unreaped_;
   shown.memory_limit_bytes = config_.limits.memory;
   shown.is_short_of_memory = memory_.is_short();
   shown.events_dropped = ledger_.events_dropped();

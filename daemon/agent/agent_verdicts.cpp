@@ -50,7 +50,8 @@ attribute::ObserverReport Agent::own_report(TimePoint now) const {
     const auto facts = facts_.find(name);
     const std::int32_t lost = facts == facts_.end() ? -1 : facts->second.loss.of_forty();
     // Where datagrams are lost now and then, two in a row that are missing are no silence yet.
-    const bool lossy = lost >= attribute::kLossyPath || known_impaired(verdicts_, config_.node, name);
+    const bool lossy =
+        lost >= attribute::kLossyPath || known_impaired(verdicts_, config_.node, name);
     const auto interval = config_.edge.interval * (lossy ? 2 : 1);
     attribute::EdgeWord word = link->history().word(*peer, now, interval);
     word.lost = lost;
@@ -84,8 +85,7 @@ double Agent::late_seconds(const PeerLink& link) const {
 bool Agent::any_path_weak() const {
   const attribute::Evidence heard = board_.evidence(
       own_report(Clock::now()), std::vector<bool>(board_.size(), true), Clock::now());
-  return any_weak(heard.reports) ||
-         std::any_of(links_.begin(), links_.end(), [](const auto& link) {
+  return any_weak(heard.reports) || std::any_of(links_.begin(), links_.end(), [](const auto& link) {
            return link.second->large_trips().last_was_late();
          });
 }

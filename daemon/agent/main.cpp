@@ -62,6 +62,7 @@ model::Result<std::unique_ptr<agent::Agent>> make_agent(base::EventLoop& loop,
   options.worker_executable = beside_us("collwatch-probe-gloo");
   options.watch_executable = beside_us("collwatch-watch");
   options.c10d_executable = beside_us("collwatch-probe-c10d");
+  options.store_executable = beside_us("collwatch-probe-store");
   options.turned = [&notifier, announced = false](bool ready) mutable {
     (void)notifier.watchdog();
     if (ready && !announced) (void)notifier.ready("probing");

@@ -91,6 +91,7 @@ struct Config {
   struct Rendezvous {
     Millis interval{300000};
     std::vector<std::string> stores{"agent"};
+    std::string file_path;  ///< a folder that all members share; empty: none
   } rendezvous;
 
   struct C10dProbe {

@@ -148,8 +148,11 @@ void add_other_probes(Table& t) {
       "probes.rendezvous.stores",
       [](C& c) -> std::vector<std::string>& { return c.rendezvous.stores; },
       {{"agent"}, {"tcp", "file"}}, "Through which stores; [] tries none."));
-  t.push_back(later_key("probes.rendezvous.file_path", "path", "\"\"",
-                        "A folder that all members share, for the file store."));
+  t.push_back(path_key(
+      "probes.rendezvous.file_path", [](C& c) -> std::string& { return c.rendezvous.file_path; },
+      "A folder that all members are to share, as jobs with file:// need one: every node writes a "
+      "file .collwatch-NODE there at that interval and looks for the others'. Empty: no such "
+      "look."));
   t.push_back(later_key("probes.nccl.mode", "never, preflight, idle or always", "never",
                         "When to run NCCL collectives on this node's GPUs."));
   t.push_back(later_key("probes.nccl.library", "path", "auto",
