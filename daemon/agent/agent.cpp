@@ -111,6 +111,23 @@ Result<std::unique_ptr<Agent>> Agent::create(base::EventLoop& loop, config::Conf
   return agent;
 }
 
+void Agent::make_group_link() {
+  GroupLink::Handlers group;
+  group.ran = [this](const exporters::CollectiveResult& result) {
+    ledger_.count_collective(
+        result, *std::max_element(config_.gloo.sizes.begin(), config_.gloo.sizes.end()));
+  };
+  group.formed = [this](model::Outcome outcome, double seconds) {
+    ledger_.count_rendezvous("agent", outcome, seconds);
+  };
+  group.accused = [this](const std::vector<std::string>& members,
+                         const wire::GroupAccusations& words) {
+    accusations_.add(Clock::now(), members, words.wrong_from);
+  };
+  group.skipped = [this](model::SkipReason reason) { ledger_.count_skip("gloo", reason); };
+  group_ = std::make_unique<GroupLink>(around_, incarnation_, std::move(group));
+}
+
 Result<void> Agent::start() {
   auto server =
       peer::Server::create(loop_, config_.peers.listen, config_.peers.token,
@@ -143,21 +160,7 @@ Result<void> Agent::start() {
   handlers.unreaped = [this](int count) { unreaped_ = count; };
   worker_ = std::make_unique<WorkerLink>(loop_, options_.worker_executable, config_.node,
                                          std::move(handlers));
-  GroupLink::Handlers group;
-  group.ran = [this](const exporters::CollectiveResult& result) {
-    ledger_.count_collective(
-        result, *std::max_element(config_.gloo.sizes.begin(), config_.gloo.sizes.end()));
-  };
-  group.formed = [this](model::Outcome outcome, double seconds) {
-    ledger_.count_rendezvous("agent", outcome, seconds);
-  };
-  group.accused = [this](const std::vector<std::string>& members,
-                         const wire::GroupAccusations& words) {
-    accusations_.add(Clock::now(), members, words.wrong_from);
-  };
-  group.skipped = [this](model::SkipReason reason) { ledger_.count_skip("gloo", reason); };
-  group_ = std::make_unique<GroupLink>(around_, incarnation_, std::move(group));
-
+  make_group_link();
   make_watch_link();
   make_c10d_link();
   set_members();

@@ -79,6 +79,7 @@ class Agent {
  private:
   Agent(base::EventLoop& loop, config::Config config, Options options);
   model::Result<void> start();
+  void make_group_link();
   void set_members();
 
   // agent.cpp

@@ -53,11 +53,10 @@ def expect(condition, what):
 
 
 def torch_python():
-    """A Python that has PyTorch, or None. Debian's packages are those of its own Python, whichever
-    comes first in the path."""
-    return next((p for p in (sys.executable, "/usr/bin/python3") if os.path.exists(p) and
-                 subprocess.run([p, "-c", "import torch.distributed"], capture_output=True,
-                                check=False).returncode == 0), None)
+    """A Python that has PyTorch, or None: Debian's packages are those of its own Python."""
+    def imports(python):
+        return subprocess.run([python, "-c", "import torch"], capture_output=True, check=False).returncode == 0
+    return next(filter(imports, filter(os.path.exists, (sys.executable, "/usr/bin/python3"))), None)
 
 
 # --- a process, from outside ---------------------------------------------------------------------
