@@ -79,6 +79,9 @@ diagnose::AgentWord word_of(const StatusReply& status, const std::vector<Verdict
     if (is_of_network(verdict)) word.verdicts.push_back(plain(verdict));
   }
   word.past = past_of(events);
+  word.torch.version = status.torch;
+  for (const StatusReply::Refusal& refusal : status.refusals)
+    word.torch.refusals.push_back({refusal.text, refusal.calls});
   return word;
 }
 

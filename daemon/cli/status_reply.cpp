@@ -85,6 +85,10 @@ StatusReply::Fingerprint fingerprint(const Json& json) {
   return {text(json, "id"), text(json, "source"), parse_time(text(json, "since"))};
 }
 
+StatusReply::Refusal refusal(const Json& json) {
+  return {text(json, "text"), texts(json, "calls")};
+}
+
 StatusReply::Verdict verdict(const Json& json) {
   return {text(json, "kind"),
           text(json, "entity"),
@@ -115,6 +119,9 @@ StatusReply read(const Json& root) {
   reply.collectives = list(root, "collectives", collective);
   reply.fingerprints = list(root, "fingerprints", fingerprint);
   reply.verdicts = list(root, "verdicts", verdict);
+  const Json c10d = root.value("c10d", Json::object());
+  reply.torch = text(c10d, "torch");
+  reply.refusals = list(c10d, "unsupported", refusal);
   const auto rank = [](const StatusReply::Verdict& v) {
     constexpr std::array<const char*, 3> kWorstFirst = {"page", "ticket", "suspect"};
     return std::find(kWorstFirst.begin(), kWorstFirst.end(), v.state) - kWorstFirst.begin();

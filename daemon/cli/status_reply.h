@@ -42,6 +42,11 @@ struct StatusReply {
     std::uint64_t size_bytes = 0;
     double seconds = 0;
   };
+  /// A call of Gloo that this node's libtorch refuses.
+  struct Refusal {
+    std::string text;
+    std::vector<std::string> calls;
+  };
   struct Fingerprint {
     std::string id, source;
     std::optional<WallTime> since;
@@ -65,6 +70,8 @@ struct StatusReply {
   std::vector<Collective> collectives;
   std::vector<Fingerprint> fingerprints;
   std::vector<Verdict> verdicts;  ///< worst first
+  std::string torch;              ///< its version; empty: not looked at
+  std::vector<Refusal> refusals;
 };
 
 model::Result<StatusReply> parse_status(const std::string& json);

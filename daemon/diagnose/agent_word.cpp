@@ -315,6 +315,8 @@ void join(Diagnosis& diagnosis, AgentWord word) {
     judge_word(diagnosis, word);
     if (diagnosis.verdict.fingerprint != Fingerprint::none)
       diagnosis.verdict.why.push_back(word.text);
+    if (const std::string same = same_refusal(diagnosis, word.node, word.torch); !same.empty())
+      diagnosis.verdict.why.push_back(same);
   }
   diagnosis.agent = std::move(word);
 }

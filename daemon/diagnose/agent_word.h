@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "daemon/diagnose/torch_word.h"
+
 namespace collwatch::diagnose {
 
 struct Diagnosis;
@@ -42,6 +44,7 @@ struct AgentWord {
   std::vector<std::string> members;          ///< of its ring, itself among them
   std::vector<AgentVerdict> verdicts;        ///< standing, worst first
   std::vector<AgentVerdict> past;            ///< those that are over, newest first
+  TorchWord torch;                           ///< what its libtorch refuses
 
   // Filled in by join().
   Relation relation = Relation::unreachable;

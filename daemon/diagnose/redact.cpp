@@ -306,6 +306,7 @@ void know_all(Redactor& redactor, Diagnosis& diagnosis) {
 void redact_word(Redactor& redactor, AgentWord& word) {
   for (std::string* text : {&word.url, &word.problem, &word.text}) *text = redactor.text(*text);
   word.node = redactor.host(word.node);
+  word.torch = {};  // what it was for stands in the reasons
   for (std::string& member : word.members) member = redactor.host(member);
   for (auto* list : {&word.verdicts, &word.past}) {
     for (AgentVerdict& one : *list) {

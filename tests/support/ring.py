@@ -54,9 +54,8 @@ def expect(condition, what):
 
 def torch_python():
     """A Python that has PyTorch, or None: Debian's packages are those of its own Python."""
-    def imports(python):
-        return subprocess.run([python, "-c", "import torch"], capture_output=True, check=False).returncode == 0
-    return next(filter(imports, filter(os.path.exists, (sys.executable, "/usr/bin/python3"))), None)
+    tests = (["sh", "-c", f"{p} -c 'import torch' 2>&-"] for p in (sys.executable, "/usr/bin/python3"))
+    return next((t[2].split()[0] for t in tests if subprocess.call(t) == 0), None)
 
 
 # --- a process, from outside ---------------------------------------------------------------------

@@ -63,6 +63,9 @@ TEST_CASE("everything the agent publishes arrives") {
   CHECK(s.verdicts[0].entity == "node-c");
   CHECK(s.verdicts[0].observers == std::vector<std::string>{"node-a", "node-b"});
   CHECK(s.verdicts[0].since == test::at_second(3, 250));
+  CHECK(s.torch == "1.13.0");
+  REQUIRE(s.refusals.size() == 1);
+  CHECK(s.refusals[0].calls == std::vector<std::string>{"all_reduce int16 SUM on cpu"});
 }
 
 TEST_CASE("a quiet ring is one sentence") {

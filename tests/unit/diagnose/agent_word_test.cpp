@@ -8,6 +8,7 @@
 #include "tests/unit/diagnose/cases.h"
 
 using namespace collwatch;
+using Catch::Matchers::ContainsSubstring;
 using namespace collwatch::diagnose;
 
 namespace {
@@ -129,4 +130,28 @@ TEST_CASE("an agent of another ring is no witness") {
   CHECK(of_host("Node-B.cluster.example", stall).relation == Relation::culprit);
   CHECK(of_host("10.0.0.3", stall).relation == Relation::culprit);  // an address names nobody here
   CHECK(of_host("node-b", quiet(120)).relation == Relation::clean);
+}
+
+TEST_CASE(
+    "a call that the agent's libtorch refuses in the same words is at fault, and nothing else is") {
+  const std::string average = " [rank0]: RuntimeError: Cannot use ReduceOp.AVG with Gloo\n";
+  AgentWord word = quiet(100);
+  word.torch.version = "1.13.0";
+  word.torch.refusals = {
+      {"Invalid scalar type", {"all_reduce bool sum on cpu"}},
+      {"Cannot use ReduceOp.AVG with Gloo", {"all_reduce float avg on cpu", "x"}}};
+  const auto why_of = [&](const std::string& log) {
+    auto diagnosis = engine().run_text(log, "rank0.log");
+    REQUIRE(diagnosis.has_value());
+    join(*diagnosis, word);
+    std::string all;
+    for (const std::string& why : diagnosis->verdict.why) all += why + "\n";
+    return all;
+  };
+  CHECK_THAT(why_of(average),
+             ContainsSubstring("libtorch 1.13.0 on node-a") &&
+                 ContainsSubstring("all_reduce float avg on cpu and 1 other call"));
+  CHECK_THAT(why_of(kTimeout), !ContainsSubstring("libtorch"));
+  word.torch.refusals.pop_back();
+  CHECK_THAT(why_of(average), !ContainsSubstring("libtorch"));
 }
