@@ -47,6 +47,8 @@ void WatchLink::watch(const config::Config::Watch& wanted) {
   globs_ = std::move(fresh);
   wants_kernel_ = wanted.kernel;
   processes_ = wanted.processes;
+  ras_mode_ = wanted.ras_mode;
+  ras_address_ = wanted.ras_address;
   bytes_per_second_ = wanted.max_bytes_per_second;
   const bool is_other_catalogue =
       fingerprints_ != wanted.fingerprints || fingerprints_hash_ != wanted.fingerprints_hash;
@@ -74,7 +76,8 @@ void WatchLink::watch(const config::Config::Watch& wanted) {
 }
 
 bool WatchLink::is_needed() const {
-  return !globs_.empty() || processes_.count() > 0 || (wants_kernel_ && kernel_trouble_.empty());
+  return !globs_.empty() || processes_.count() > 0 || ras_mode_ != "never" ||
+         (wants_kernel_ && kernel_trouble_.empty());
 }
 
 void WatchLink::start() {
@@ -146,6 +149,10 @@ wire::WatchPlan WatchLink::plan() const {
   plan.shared_files = stuck_ == nullptr;
   plan.bytes_per_second = bytes_per_second_;
   plan.settled_ns = settled_ns_;
+  plan.ras_mode = ras_mode_;
+  plan.ras_host = ras_address_.host;
+  plan.ras_port = ras_address_.port;
+  plan.ras_left = ras_left_;
   return plan;
 }
 
@@ -202,6 +209,7 @@ void WatchLink::on_heartbeat(const wire::Heartbeat& heartbeat) {
   latest_ = heartbeat;
   kernel_sequence_ = std::max(kernel_sequence_, heartbeat.kernel_sequence);
   settled_ns_ = std::max(settled_ns_, heartbeat.settled_ns);
+  ras_left_ = heartbeat.ras_left;
   for (const wire::WatchTrouble& trouble : heartbeat.troubles) warn_once(trouble.text);
 }
 
@@ -319,6 +327,12 @@ exporters::Watch WatchLink::shown() const {
   if (!globs_.empty()) add(model::Source::log, "");
   if (wants_kernel_) add(model::Source::kernel, kernel_trouble_);
   if (processes_.count() > 0) add(model::Source::process, "");
+  if (ras_mode_ != "never") {
+    add(model::Source::ras, "");
+    // Not to be asked is no failure of the watch.
+    exporters::WatchedSource& ras = shown.sources.back();
+    ras.text += (ras.text.empty() || latest_.ras.empty() ? "" : "; ") + latest_.ras;
+  }
   return shown;
 }
 

@@ -87,7 +87,10 @@ class WatchLink {
   Handlers handlers_;
   std::vector<Glob> globs_;
   bool wants_kernel_ = false;
-  base::Millis processes_{0};  ///< between two looks at them; 0: never
+  std::string ras_mode_ = "never";
+  config::Endpoint ras_address_;
+  std::vector<std::string> ras_left_;  ///< jobs that RAS must not be asked about again
+  base::Millis processes_{0};          ///< between two looks at them; 0: never
   std::uint64_t bytes_per_second_ = 0;
   std::string fingerprints_;
   std::uint64_t fingerprints_hash_ = 0;

@@ -137,7 +137,13 @@ std::string watch_text(const StatusReply& status, Colour colour) {
   std::string text;
   for (const auto& watched : status.watched) {
     if (watched.source == "kernel" || watched.text.empty()) continue;
-    const std::string what = watched.source == "log" ? "training logs" : "training processes";
+    if (watched.source == "ras" && watched.works) {
+      text += "NCCL's RAS: " + watched.text + "\n";
+      continue;
+    }
+    const std::string what = watched.source == "log"   ? "training logs"
+                             : watched.source == "ras" ? "jobs through NCCL's RAS"
+                                                       : "training processes";
     text += painted(what + (watched.works ? " are read in part: " : " are not watched: ") +
                         watched.text,
                     watched.works ? Tone::doubtful : Tone::bad, colour) +

@@ -111,6 +111,8 @@ struct Config {
     std::uint64_t fingerprints_hash = 0;            ///< of what it holds, so that a reload sees it
     bool kernel = true;
     Millis processes{15000};  ///< between two looks; 0: never
+    std::string ras_mode = "never";
+    Endpoint ras_address{"127.0.0.1", 28028};
     bool operator==(const Watch&) const = default;
   } watch;
 

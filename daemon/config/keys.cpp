@@ -187,9 +187,15 @@ void add_watch(Table& t) {
       "watch.kernel", [](C& c) -> bool& { return c.watch.kernel; },
       "Whether to read the kernel's log (/dev/kmsg) for OOM kills, GPU errors and lost links, "
       "where this process may."));
-  t.push_back(later_key("watch.ras.mode", "never, safe or always", "never",
-                        "Whether to ask NCCL's own status service."));
-  t.push_back(later_key("watch.ras.address", "address:port", "127.0.0.1:28028", "Where it is."));
+  t.push_back(choice_key(
+      "watch.ras.mode", [](C& c) -> std::string& { return c.watch.ras_mode; },
+      {{"never", "safe", "always"}, {}},
+      "Whether to ask NCCL's own status service (RAS, 2.24 and newer) about the jobs here, twice a "
+      "minute at most, from the node of rank 0. safe: only where it cannot harm the job "
+      "(docs/ras.md)."));
+  t.push_back(endpoint_key(
+      "watch.ras.address", [](C& c) -> Endpoint& { return c.watch.ras_address; },
+      "Where it is, a numeric address: what the jobs have in NCCL_RAS_ADDR."));
   t.push_back(later_key("watch.flight_recorder.mode", "never, read or request", "never",
                         "Whether to read flight recorder dumps.", {"read"}));
 }

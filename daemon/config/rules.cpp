@@ -117,6 +117,15 @@ void check_watch(const Config& c, const Say& complain) {
   if (c.watch.processes.count() > 0 && c.watch.processes < std::chrono::seconds(1)) {
     complain("watch.processes.interval", "must be at least 1s, or 0s for never");
   }
+  const std::string& ras = c.watch.ras_address.host;
+  if (ras != "localhost" && family_of(ras) == 0) {
+    complain("watch.ras.address", "'" + ras + "' is not a numeric address");
+  }
+  if (c.watch.ras_mode == "safe" && c.watch.processes.count() == 0) {
+    complain("watch.ras.mode",
+             "safe needs watch.processes.interval: which NCCL a job has shows "
+             "in its processes");
+  }
 }
 
 void warn_about_members(const Config& c, const Say& warn) {

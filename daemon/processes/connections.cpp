@@ -61,6 +61,9 @@ void show_connections(Process& process, const std::vector<std::uint64_t>& socket
     const TcpSocket* const socket = index.of_inode(inode);
     if (socket == nullptr) continue;
     if (socket->listening) {
+      if (process.listeners.size() < kMostPeers) {
+        process.listeners.emplace_back(socket->local, socket->local_port);
+      }
       process.nccl_signs = process.nccl_signs || socket->local_port == kNcclStatusPort;
       if (is_loopback(socket->local) && socket->local_port >= network.first_dynamic_port) {
         process.loopback_listeners.push_back(socket->local + ":" +

@@ -10,6 +10,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "probes/model/vocabulary.h"
@@ -86,6 +87,7 @@ struct Process {
 
   std::string gloo_interface;  ///< GLOO_SOCKET_IFNAME
   std::vector<Connections> connections;
+  std::vector<std::pair<std::string, int>> listeners;  ///< address and port, whichever
   std::vector<std::string> loopback_listeners;  ///< "127.0.1.1:40001" on ports a system picks
 
   double cpu_seconds = 0;

@@ -244,6 +244,7 @@ class Look {
     process.gpus = candidate.open.gpus;
     process.rdma = candidate.open.rdma;
     process.connections.clear();
+    process.listeners.clear();
     process.loopback_listeners.clear();
     process.moved.reset();
     process.cpu_ratio.reset();

@@ -24,6 +24,9 @@ class ProcessSource final : public Source {
   std::vector<int> descriptors() const override;
   void add_to(wire::Heartbeat& heartbeat) const override;
 
+  /// The latest look; none before the first.
+  const processes::ProcessReport* report() const { return previous_ ? &*previous_ : nullptr; }
+
  private:
   void scan(base::TimePoint now);
   void tell(const processes::Finding& finding);

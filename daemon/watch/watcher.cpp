@@ -15,7 +15,6 @@
 #include "daemon/follow/mounts.h"
 #include "daemon/follow/open_files.h"
 #include "daemon/watch/kernel_source.h"
-#include "daemon/watch/process_source.h"
 
 namespace collwatch::watch {
 namespace {
@@ -118,6 +117,7 @@ void Watcher::on_plan(const wire::WatchPlan& plan) {
     unseat(std::exchange(kernel_, nullptr));
   }
   plan_processes(plan.processes_ms);
+  plan_ras(plan);
   for (const auto& seat : seats_) look_at(*seat, Clock::now());
 }
 
@@ -131,6 +131,21 @@ void Watcher::plan_processes(std::int64_t interval_ms) {
                                       [this](const wire::FromWatcher& message) { tell(message); });
   processes_ = source.get();
   seat(std::move(source));
+}
+
+void Watcher::plan_ras(const wire::WatchPlan& plan) {
+  if (ras_ == nullptr) {
+    if (plan.ras_mode == "never") return;
+    RasSource::Options options;
+    options.processes = [this]() -> const processes::ProcessReport* {
+      return processes_ == nullptr ? nullptr : processes_->report();
+    };
+    auto source = std::make_unique<RasSource>(
+        std::move(options), [this](const wire::FromWatcher& message) { tell(message); });
+    ras_ = source.get();
+    seat(std::move(source));
+  }
+  ras_->set_plan(plan);
 }
 
 void Watcher::seat(std::unique_ptr<Source> source) {

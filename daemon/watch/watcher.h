@@ -11,6 +11,8 @@
 #include "daemon/base/event_loop.h"
 #include "daemon/diagnose/patterns.h"
 #include "daemon/watch/log_source.h"
+#include "daemon/watch/process_source.h"
+#include "daemon/watch/ras_source.h"
 #include "daemon/watch/source.h"
 #include "probes/wire/channel.h"
 #include "probes/wire/watch_message.h"
@@ -35,6 +37,7 @@ class Watcher {
   void on_packet();
   void on_start(const wire::WatchStart& start);
   void on_plan(const wire::WatchPlan& plan);
+  void plan_ras(const wire::WatchPlan& plan);
   void plan_processes(std::int64_t interval_ms);
   void seat(std::unique_ptr<Source> source);
   void unseat(const Source* source);
@@ -51,7 +54,8 @@ class Watcher {
   std::vector<std::unique_ptr<Seat>> seats_;
   LogSource* logs_ = nullptr;
   Source* kernel_ = nullptr;
-  Source* processes_ = nullptr;
+  ProcessSource* processes_ = nullptr;
+  RasSource* ras_ = nullptr;
   std::int64_t processes_ms_ = 0;  ///< the interval that processes_ was made with
   std::vector<wire::FilePosition> positions_;
   base::EventLoop::TimerId beat_timer_ = 0;

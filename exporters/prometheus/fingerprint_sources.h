@@ -34,8 +34,10 @@ constexpr bool can_see(model::Source source, model::Fingerprint fingerprint) {
              fingerprint == Fingerprint::gpu_hardware_xid ||
              fingerprint == Fingerprint::host_oom_kill;
     case Source::ras:
-      // NCCL's RAS also sees ranks whose collective counts have drifted apart.
-      return is_nccl || fingerprint == Fingerprint::collective_desync;
+      // NCCL's RAS also sees ranks whose collective counts have drifted apart, and CUDA errors that
+      // ended a communicator.
+      return is_nccl || fingerprint == Fingerprint::collective_desync ||
+             fingerprint == Fingerprint::cuda_error;
   }
   return false;
 }

@@ -161,7 +161,7 @@ inline constexpr auto kMetrics = std::to_array<Metric>({
      "Bytes of watched logs that wait to be read."},
     {MetricId::log_waiting_files, "collwatch_log_waiting_files", MetricType::gauge, {}, 1,
      "Watched logs that have grown and wait for their turn, since too many others are busy."},
-    {MetricId::watch_up, "collwatch_watch_up", MetricType::gauge, {"source"}, 3,
+    {MetricId::watch_up, "collwatch_watch_up", MetricType::gauge, {"source"}, 4,
      "1 while a source that is to be watched is, 0 while it cannot be."},
     {MetricId::training_processes, "collwatch_training_processes", MetricType::gauge, {}, 1,
      "Training processes (ranks) on this node."},

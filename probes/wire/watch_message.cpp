@@ -32,7 +32,8 @@ template <Is<WatchPlan> M>
 void fields(auto& f, M& m) {
   f("logs", m.logs, "kernel", m.kernel, "kernel_after", m.kernel_after, "shared_files",
     m.shared_files, "processes_ms", m.processes_ms, "bytes_per_second", m.bytes_per_second,
-    "settled_ns", m.settled_ns);
+    "settled_ns", m.settled_ns, "ras_mode", m.ras_mode, "ras_host", m.ras_host, "ras_port",
+    m.ras_port, "ras_left", m.ras_left);
 }
 template <Is<FilePosition> M>
 void fields(auto& f, M& m) {
@@ -71,7 +72,7 @@ template <Is<Heartbeat> M>
 void fields(auto& f, M& m) {
   f("bytes", m.bytes, "skipped", m.skipped, "lag", m.lag, "files", m.files, "waiting", m.waiting,
     "settled_ns", m.settled_ns, "repeats", m.repeats, "kernel_sequence", m.kernel_sequence,
-    "troubles", m.troubles);
+    "troubles", m.troubles, "ras", m.ras, "ras_left", m.ras_left);
 }
 
 std::string encode(const ToWatcher& message) {

@@ -17,7 +17,7 @@
 
 namespace collwatch::wire {
 
-inline constexpr int kWatchVersion = 2;
+inline constexpr int kWatchVersion = 3;
 /// Held open at a time.
 inline constexpr std::size_t kMostFollowedFiles = 512;
 /// Of so many files it is known how far they were read, by the watcher and by the daemon.
@@ -49,6 +49,10 @@ struct WatchPlan {
   std::int64_t processes_ms = 0;   ///< look at the training processes so often; 0: not at all
   std::uint64_t bytes_per_second = 0;  ///< of all logs together
   std::int64_t settled_ns = 0;         ///< as the last heartbeat of the watcher before had it
+  std::string ras_mode = "never";      ///< never, safe, always
+  std::string ras_host;                ///< numeric
+  std::uint16_t ras_port = 0;
+  std::vector<std::string> ras_left;  ///< jobs that must not be asked again, as told by heartbeats
 };
 
 /// How far a file has been read: told by the watcher when that changed, told back to the next one.
@@ -125,6 +129,8 @@ struct Heartbeat {
   std::uint64_t repeats = 0;    ///< findings that were left out: told a moment before
   std::int64_t kernel_sequence = -1;  ///< of the last record that was read
   std::vector<WatchTrouble> troubles;
+  std::string ras;                    ///< why NCCL's RAS is not asked, or did not answer; or empty
+  std::vector<std::string> ras_left;  ///< jobs that it must not be asked about again
 };
 
 using ToWatcher = std::variant<WatchStart, WatchPlan, FilePosition, WatchStop>;

@@ -21,14 +21,15 @@ using namespace zoo;
 
 namespace {
 
-const std::string kHello = R"(say '{"type":"watch_hello","v":2,"build":"x","pid":1}')";
+const std::string kHello = R"(say '{"type":"watch_hello","v":3,"build":"x","pid":1}')";
 const std::string kBeat =
     R"(say '{"type":"heartbeat","bytes":10,"skipped":1,"lag":5,"files":2,"waiting":3,)"
-    R"("settled_ns":77,"repeats":0,"kernel_sequence":7,"troubles":[]}')";
+    R"("settled_ns":77,"repeats":0,"kernel_sequence":7,"troubles":[],"ras":"not asked: why",)"
+    R"("ras_left":["slurm:9"]}')";
 
 std::string beat_with(const std::string& troubles) {
   std::string beat = kBeat;
-  return beat.replace(beat.find("[]"), 2, troubles);
+  return beat.replace(beat.find("[]"), 2, troubles);  // the first list
 }
 
 class Linked {
@@ -194,6 +195,28 @@ TEST_CASE("one that dies is replaced, told what it had read, and its counts are 
   CHECK(linked.heard().find("\"inode\":9") == std::string::npos);
 }
 
+TEST_CASE("whom RAS must not be asked about again is told to the next one") {
+  auto loop = EventLoop::create().value();
+  Linked linked(*loop, "hear; " + kHello + "; if [ $life = 1 ]; then hear; " + kBeat +
+                           "; exit 3; fi; hear; " + kServe);
+  config::Config::Watch wanted = Linked::wanted("", false);
+  wanted.ras_mode = "safe";
+  wanted.ras_address = {"::1", 4711};
+  linked.link->watch(wanted);
+  REQUIRE(linked.until(
+      [&] { return linked.up == 2 && !linked.link->shown().sources[0].text.empty(); }));
+  const exporters::WatchedSource shown = linked.link->shown().sources[0];
+  CHECK(shown.source == model::Source::ras);
+  CHECK(shown.works);
+  CHECK(shown.text == "not asked: why");
+  const std::string heard = linked.heard();
+  CHECK(heard.find(R"("ras_host":"::1","ras_left":[],"ras_mode":"safe","ras_port":4711)") !=
+        std::string::npos);
+  CHECK(heard.find(R"("ras_left":["slurm:9"])") != std::string::npos);
+  linked.link->stop();
+  CHECK(linked.until(childless));
+}
+
 TEST_CASE("one that holds more memory than its share is replaced, and why is told") {
   if (supervise::kUnderSanitizer) {
     WARN("SKIPPED: what a process holds under a sanitizer means nothing");
@@ -261,8 +284,8 @@ TEST_CASE("a trouble is told once, however often it comes, and of very many only
                                R"({"source":"process","text":"@ processes"}])");
   beat.replace(0, beat.find('\''), "beat=");
   Linked linked(*loop, kHello + "; " + beat +
-                           R"(; for i in 1 1 1 $(seq 100); do say "${beat//@/$i}"; done; )" + kBeat +
-                           "; sleep 5");
+                           R"(; for i in 1 1 1 $(seq 100); do say "${beat//@/$i}"; done; )" +
+                           kBeat + "; sleep 5");
   linked.link->watch(Linked::wanted("/l/*.log", false));
   REQUIRE(linked.until([&] {
     const auto shown = linked.link->shown();

@@ -35,9 +35,11 @@ TEST_CASE("every message of the watcher's conversation round-trips") {
   check(ToWatcher(WatchStart{2, "n0", "/f"}),
         R"({"fingerprints":"/f","node":"n0","type":"watch_start","v":2})");
   check(
-      ToWatcher(WatchPlan{{{"/l/%h/*.log", 20, 30}}, true, 40, false, 50, 60, 70}),
+      ToWatcher(WatchPlan{
+          {{"/l/%h/*.log", 20, 30}}, true, 40, false, 50, 60, 70, "safe", "::1", 80, {"slurm:1"}}),
       R"({"bytes_per_second":60,"kernel":true,"kernel_after":40,"logs":[{"bytes_per_second":20,"glob":"/l/%h/*.log",)"
-      R"("since_ms":30}],"processes_ms":50,"settled_ns":70,"shared_files":false,"type":"watch_plan"})");
+      R"("since_ms":30}],"processes_ms":50,"ras_host":"::1","ras_left":["slurm:1"],"ras_mode":"safe","ras_port":80,)"
+      R"("settled_ns":70,"shared_files":false,"type":"watch_plan"})");
   const FilePosition position{"/l/a.log", 1, 2, 3, 4, 5, 6};
   const char* const packet =
       R"({"device":1,"head_bytes":5,"head_hash":6,"inode":2,"line":4,"offset":3,)"
@@ -56,8 +58,8 @@ TEST_CASE("every message of the watcher's conversation round-trips") {
         R"("ranks":[1,2],"stalled":true,"torch":"6","world_size":5}],"type":"watched_jobs"})");
   check(FromWatcher(FileForgotten{1, 2}), R"({"device":1,"inode":2,"type":"file_forgotten"})");
   check(
-      FromWatcher(Heartbeat{1, 2, 3, 4, 7, 8, 5, 6, {{model::Source::kernel, "t"}}}),
-      R"({"bytes":1,"files":4,"kernel_sequence":6,"lag":3,"repeats":5,"settled_ns":8,)"
+      FromWatcher(Heartbeat{1, 2, 3, 4, 7, 8, 5, 6, {{model::Source::kernel, "t"}}, "why", {"j"}}),
+      R"({"bytes":1,"files":4,"kernel_sequence":6,"lag":3,"ras":"why","ras_left":["j"],"repeats":5,"settled_ns":8,)"
       R"("skipped":2,"troubles":[{"source":"kernel","text":"t"}],"type":"heartbeat","waiting":7})");
 }
 
