@@ -37,6 +37,7 @@ message(STATUS "collwatch ${PROJECT_VERSION}, ${CMAKE_BUILD_TYPE}, "
                "${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}, programs in build folder's bin/")
 collwatch_summary_of_target(collwatchd "its sources are not here")
 collwatch_summary_of_target(collwatch "its sources are not here")
+collwatch_summary_of_target(collwatch-probe-nccl "its sources are not here")
 collwatch_summary_of_target(collwatch-probe-gloo "${gloo_why}")
 collwatch_summary_of_target(collwatch-probe-c10d "${torch_why}")
 collwatch_summary_of_target(collwatch-probe-store "")

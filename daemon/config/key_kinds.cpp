@@ -270,7 +270,10 @@ Key sizes_key(std::string name, Field<std::vector<std::uint32_t>> field, SizeRan
 Key collectives_key(std::string name, Field<std::vector<model::Collective>> field,
                     std::string meaning) {
   Choices choices;
-  for (const auto word : model::Names<model::Collective>::value) choices.now.emplace_back(word);
+  for (const auto word : model::Names<model::Collective>::value) {
+    // Known to the NCCL probe only.
+    if (word != model::name(model::Collective::reduce_scatter)) choices.now.emplace_back(word);
+  }
   choices.later = {"reduce", "reduce_scatter", "gather", "scatter"};
   Key key = row(std::move(name), "list of collectives", std::move(meaning));
   key.is_list = true;

@@ -22,7 +22,7 @@ enum class Outcome {
 /// What a worker is about to do; announced before it is entered, so a hang is named by its phase.
 enum class Phase { device_init, rendezvous, connect, warmup, collective, verify, teardown };
 
-enum class Collective { barrier, allreduce, broadcast, allgather, alltoall };
+enum class Collective { barrier, allreduce, broadcast, allgather, alltoall, reduce_scatter };
 
 /// What a verdict is about. rank, gpu and nic are reserved.
 enum class Kind {
@@ -80,7 +80,8 @@ COLLWATCH_NAMES(Outcome, "ok", "timeout", "peer_lost", "refused", "unreachable",
                 "worker_stuck", "worker_crash", "error");
 COLLWATCH_NAMES(Phase, "device_init", "rendezvous", "connect", "warmup", "collective", "verify",
                 "teardown");
-COLLWATCH_NAMES(Collective, "barrier", "allreduce", "broadcast", "allgather", "alltoall");
+COLLWATCH_NAMES(Collective, "barrier", "allreduce", "broadcast", "allgather", "alltoall",
+                "reduce_scatter");
 COLLWATCH_NAMES(Kind, "node", "node_egress", "node_ingress", "link", "directed_link", "rack",
                 "rail", "partition", "store", "misconfig", "self", "rank", "gpu", "nic");
 COLLWATCH_NAMES(Reason, "agent_down", "worker_crash", "worker_stuck", "host_stall", "unreachable",
@@ -127,6 +128,7 @@ constexpr std::optional<E> parse(std::string_view text) {
 static_assert(kCount<Fingerprint> == static_cast<std::size_t>(Fingerprint::none) + 1);
 static_assert(kCount<Kind> == static_cast<std::size_t>(Kind::nic) + 1);
 static_assert(kCount<Reason> == static_cast<std::size_t>(Reason::store_down) + 1);
+static_assert(kCount<Collective> == static_cast<std::size_t>(Collective::reduce_scatter) + 1);
 static_assert(kCount<Outcome> == static_cast<std::size_t>(Outcome::error) + 1);
 static_assert(kCount<SkipReason> == static_cast<std::size_t>(SkipReason::unavailable) + 1);
 

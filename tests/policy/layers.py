@@ -18,7 +18,7 @@ FLOORS = [
 
 # Include prefix -> where it may appear. A library's own headers show at once who depends on it.
 LIBRARIES = {
-    "tl/": ("probes/model/result.h", "probes/gloo/"),
+    "tl/": ("probes/model/result.h", "probes/gloo/", "probes/nccl/"),
     "catch2/": ("tests/support/catch.h",),
     "gloo/": ("probes/gloo/",),
     "torch/": ("probes/c10d/",),
@@ -42,7 +42,7 @@ LIBRARIES = {
 # Headers of the system that are not plain C++ names: these prefixes and names.
 SYSTEM_PREFIXES = ("sys/", "linux/", "net/", "netinet/", "arpa/", "sanitizer/")
 SYSTEM_NAMES = {
-    "dirent.h", "fcntl.h", "getopt.h", "glob.h", "grp.h", "ifaddrs.h", "limits.h", "malloc.h", "netdb.h", "poll.h",
+    "dirent.h", "dlfcn.h", "fcntl.h", "getopt.h", "glob.h", "grp.h", "ifaddrs.h", "limits.h", "malloc.h", "netdb.h", "poll.h",
     "pthread.h", "pwd.h", "sched.h", "signal.h", "spawn.h", "stdint.h", "stdio.h", "stdlib.h",
     "string.h", "syslog.h", "termios.h", "time.h", "unistd.h", "cxxabi.h", "execinfo.h", "errno.h",
 }
