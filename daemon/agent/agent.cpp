@@ -161,6 +161,7 @@ Result<void> Agent::start() {
   worker_ = std::make_unique<WorkerLink>(loop_, options_.worker_executable, config_.node,
                                          std::move(handlers));
   make_group_link();
+  make_nccl_link();
   make_watch_link();
   make_c10d_link();
   set_members();
@@ -241,6 +242,7 @@ void Agent::tick() {
   }
   std::sort(eligible.begin(), eligible.end());
   group_->on_round(round, eligible, view_hash_);
+  nccl_->on_round(round, eligible, view_hash_);
   rounds_done_ = rounds_done_ || (worker_->running() && round_ > 0 && round_ > first_round_);
   if (first_round_ == 0) first_round_ = round_;
   count_probes();
@@ -322,40 +324,6 @@ void Agent::check_member_file() {
   config::Config fresh = config_;
   fresh.membership.members = std::move(*members);
   reload(std::move(fresh));
-}
-
-void Agent::reload(config::Config config) {
-  for (const std::string& key : config::needs_restart(config_, config)) {
-    spdlog::warn("{} changed: takes effect at the next restart", key);
-  }
-  const bool members_changed = !(config_.membership.members == config.membership.members);
-  config.node = config_.node;
-  config.listen = config_.listen;
-  config.peers.listen = config_.peers.listen;
-  config.edge.interval = config_.edge.interval;
-  config.network = config_.network;
-  config.events = config_.events;
-  const bool watch_changed = !(config_.watch == config.watch);
-  const bool store_changed = config_.rendezvous.file_path != config.rendezvous.file_path ||
-                             config_.rendezvous.interval != config.rendezvous.interval;
-  config_ = std::move(config);
-  if (store_changed) make_store_link();
-  if (watch_changed) watch_->watch(config_.watch);
-  server_->set_token(config_.peers.token);
-  witness_->set_token(config_.peers.token);
-  if (members_changed) {
-    ++epoch_;
-    set_members();
-  }
-  reload_ok_ = true;
-  ledger_.note(
-      "config", "reloaded",
-      members_changed ? "configuration reloaded, members changed" : "configuration reloaded");
-}
-
-void Agent::reload_failed(const std::string& why) {
-  reload_ok_ = false;
-  ledger_.note("config", "rejected", "the old configuration stays in force: " + why);
 }
 
 }  // namespace collwatch::agent

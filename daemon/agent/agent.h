@@ -9,6 +9,7 @@
 //   findings in logs and of the kernel -> fingerprints, events         (agent_watch.cpp)
 //   what libtorch can do here -> status                                 (agent_c10d.cpp)
 //   the folder that all are to share -> claims                          (agent_store.cpp)
+//   the NCCL probe's results           -> counters, fingerprints       (agent_nccl.cpp)
 //
 // Everything runs on the event loop's thread; snapshot(), seconds_since_turn() and
 // is_short_of_memory() may be called from any thread.
@@ -31,6 +32,7 @@
 #include "daemon/agent/group_link.h"
 #include "daemon/agent/ledger.h"
 #include "daemon/agent/memory.h"
+#include "daemon/agent/nccl_link.h"
 #include "daemon/agent/peer_link.h"
 #include "daemon/agent/resolver.h"
 #include "daemon/agent/sightings.h"
@@ -57,6 +59,7 @@ class Agent {
     std::string watch_executable;
     std::string c10d_executable;
     std::string store_executable;
+    std::string nccl_executable;
     /// Called once a round, with whether /readyz says yes: the watchdog is fed from here.
     std::function<void(bool ready)> turned;
   };
@@ -108,6 +111,11 @@ class Agent {
 
   // agent_store.cpp
   void make_store_link();
+
+  // agent_nccl.cpp
+  void make_nccl_link();
+  NcclLink::Jobs jobs_for_nccl() const;
+  void add_nccl_failure(std::map<model::Fingerprint, exporters::ActiveFingerprint>& active);
 
   // agent_peers.cpp
   peer::Identity identity() const;
@@ -205,6 +213,10 @@ class Agent {
   std::map<std::pair<std::string, model::Reason>, Misconfig> misconfigs_;
   std::unique_ptr<GroupLink> group_;
   Accusations accusations_{std::chrono::seconds(60)};
+  std::unique_ptr<NcclLink> nccl_;
+  std::string job_libnccl_;  ///< of the present job, or of the last one
+  std::int64_t job_libnccl_pid_ = 0;
+  bool jobs_told_ = false;  ///< by the watcher that runs now
 
   std::int64_t round_ = 0;
   std::int64_t clean_rounds_ = 0;
@@ -231,6 +243,7 @@ class Agent {
   int unreaped_ = 0;
   int watchers_unreaped_ = 0;
   int stores_unreaped_ = 0;
+  int nccl_unreaped_ = 0;
 
   mutable std::mutex snapshot_mutex_;
   std::shared_ptr<const exporters::Snapshot> snapshot_;

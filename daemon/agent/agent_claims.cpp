@@ -44,6 +44,9 @@ std::vector<state::Claim> Agent::odd_ones() const {
   for (const std::string& name : unlike_the_rest(builds, config_.node)) {
     claim(name, model::Reason::version_mismatch, model::Fingerprint::version_mismatch);
   }
+  for (const std::string& name : nccl_->odd_ones()) {
+    claim(name, model::Reason::version_mismatch, model::Fingerprint::version_mismatch);
+  }
   for (const std::string& name : unlike_the_rest(intervals, config_.node)) {
     claim(name, model::Reason::config_mismatch, model::Fingerprint::none);
   }

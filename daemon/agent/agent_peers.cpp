@@ -98,6 +98,7 @@ void Agent::on_request(const peer::Request& request, const peer::Address& local,
     link.on_meet(request, local, std::move(respond));
     return;
   }
+  if (NcclLink::is_about(request)) return nccl_->on_request(request, std::move(respond));
   if (std::holds_alternative<peer::MeetGroup>(request.body) ||
       std::holds_alternative<peer::MeetGroupBlob>(request.body)) {
     group_->on_request(request, local, std::move(respond));
@@ -334,6 +335,7 @@ void Agent::leave(const std::string& reason, std::function<void()> done) {
     loop_.after(Millis(60), [this, done] {
       worker_->stop();
       watch_->stop();
+      nccl_->stop();
       done();
     });
   };

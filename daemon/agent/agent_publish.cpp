@@ -25,6 +25,8 @@ void Agent::publish() {
   shown.node = config_.node;
   shown.build.version = COLLWATCH_VERSION;
   shown.build.gloo = worker_->build();
+  shown.build.nccl = nccl_->nccl_version();
+  shown.build.cuda = nccl_->cuda_version();
   shown.cluster = config_.labels.cluster;
   shown.rack = config_.labels.rack;
   shown.rail = config_.labels.rail;
@@ -55,7 +57,7 @@ void Agent::publish() {
   note_fingerprints(shown.fingerprints);
   shown.recent_events = ledger_.recent_events();
   shown.counters = ledger_.counters();
-  shown.workers_unreaped = unreaped_ + watchers_unreaped_ + stores_unreaped_;
+  shown.workers_unreaped = unreaped_ + watchers_unreaped_ + stores_unreaped_ + nccl_unreaped_;
   shown.memory_limit_bytes = config_.limits.memory;
   shown.is_short_of_memory = memory_.is_short();
   shown.events_dropped = ledger_.events_dropped();
@@ -168,6 +170,7 @@ std::vector<exporters::ActiveFingerprint> Agent::active_fingerprints() {
     entry.evidence.push_back("group collectives failed " + std::to_string(group_->failed_runs()) +
                              " times in a row");
   }
+  add_nccl_failure(active);
   std::vector<exporters::ActiveFingerprint> list;
   for (auto& [id, entry] : active) list.push_back(std::move(entry));
   for (auto& seen : sightings_.active(Clock::now())) list.push_back(std::move(seen));

@@ -20,6 +20,7 @@ void Agent::make_watch_link() {
   handlers.jobs = [this](const wire::WatchedJobs& jobs) { on_jobs(jobs); };
   handlers.up = [this] { ledger_.note("worker", "up", "watcher of logs and kernel running"); };
   handlers.down = [this](model::Reason reason, const std::string& why) {
+    jobs_told_ = false;
     ledger_.note("worker", std::string(model::name(reason)), why);
     ledger_.count_restart("watch", std::string(model::name(reason)));
   };
@@ -34,6 +35,9 @@ void Agent::make_watch_link() {
 }
 
 void Agent::on_finding(const wire::Finding& finding) {
+  // What the driver says of a probe that we have killed is our doing.
+  const bool of_gpu = finding.fingerprint == model::Fingerprint::gpu_hardware_xid;
+  if (of_gpu && nccl_->names_own_process(finding.text)) return;
   const auto wall = std::chrono::system_clock::now();
   const Sightings::News news = sightings_.add(finding, base::Clock::now(), wall);
   if (news == Sightings::News::none) return;
@@ -61,7 +65,13 @@ void Agent::on_finding(const wire::Finding& finding) {
 
 void Agent::on_jobs(const wire::WatchedJobs& jobs) {
   jobs_.clear();
+  jobs_told_ = true;
+  job_libnccl_pid_ = 0;
   for (const wire::WatchedJob& job : jobs.jobs) {
+    if (!job.nccl_library.empty() && job_libnccl_pid_ == 0) {
+      job_libnccl_ = job.nccl_library;
+      job_libnccl_pid_ = job.nccl_pid;
+    }
     jobs_.push_back({job.job, job.ranks, job.missing, job.processes, job.world_size, job.backend,
                      job.torch, job.nccl, job.stalled});
   }

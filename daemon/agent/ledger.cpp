@@ -38,7 +38,7 @@ void Ledger::count_collective(const exporters::CollectiveResult& result,
       counts.duration.observe(result.seconds, exporters::kLatencyBounds);
     }
   }
-  collectives_[{result.collective, result.size_bytes}] = result;
+  collectives_[{result.backend, result.collective, result.size_bytes}] = result;
 }
 
 void Ledger::count_rendezvous(const std::string& store, model::Outcome outcome, double seconds) {
@@ -69,7 +69,8 @@ void Ledger::record(exporters::Event event) {
   event.time = std::chrono::system_clock::now();
   event.node = node_;
   static const std::set<std::string> kLoud = {
-      "page", "ticket", "worker_crash", "rejected", "worker_stuck", "bad_token", "unresolved"};
+      "page",      "ticket",     "worker_crash",   "rejected",    "worker_stuck",
+      "bad_token", "unresolved", "teardown_stuck", "gpu_trouble", "version_mismatch"};
   const bool loud = kLoud.contains(event.state);
   spdlog::log(loud ? spdlog::level::warn : spdlog::level::info, "{} {}: {}", event.type,
               event.state, event.text);

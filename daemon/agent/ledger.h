@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "exporters/jsonl/event_log.h"
@@ -48,7 +49,9 @@ class Ledger {
 
   std::string node_;
   exporters::Counters counters_;
-  std::map<std::pair<model::Collective, std::uint64_t>, exporters::CollectiveResult> collectives_;
+  /// By backend, collective, size.
+  std::map<std::tuple<std::string, model::Collective, std::uint64_t>, exporters::CollectiveResult>
+      collectives_;
   std::deque<exporters::Event> recent_;
   bool is_keeping_few_ = false;
   std::unique_ptr<exporters::EventLog> event_log_;

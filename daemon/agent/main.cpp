@@ -63,6 +63,7 @@ model::Result<std::unique_ptr<agent::Agent>> make_agent(base::EventLoop& loop,
   options.watch_executable = beside_us("collwatch-watch");
   options.c10d_executable = beside_us("collwatch-probe-c10d");
   options.store_executable = beside_us("collwatch-probe-store");
+  options.nccl_executable = beside_us("collwatch-probe-nccl");
   options.turned = [&notifier, announced = false](bool ready) mutable {
     (void)notifier.watchdog();
     if (ready && !announced) (void)notifier.ready("probing");

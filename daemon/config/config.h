@@ -88,6 +88,14 @@ struct Config {
     std::vector<std::uint32_t> sizes{4, 1048576};
   } gloo;
 
+  struct NcclProbe {
+    std::string mode = "never";  ///< never, preflight, idle, always
+    std::string library = "auto";
+    Millis interval{300000};
+    Millis timeout{10000};
+    std::vector<std::uint32_t> sizes{4, 1048576};
+  } nccl;
+
   struct Rendezvous {
     Millis interval{300000};
     std::vector<std::string> stores{"agent"};

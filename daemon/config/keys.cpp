@@ -153,17 +153,31 @@ void add_other_probes(Table& t) {
       "A folder that all members are to share, as jobs with file:// need one: every node writes a "
       "file .collwatch-NODE there at that interval and looks for the others'. Empty: no such "
       "look."));
-  t.push_back(later_key("probes.nccl.mode", "never, preflight, idle or always", "never",
-                        "When to run NCCL collectives on this node's GPUs."));
-  t.push_back(later_key("probes.nccl.library", "path", "auto",
-                        "Which libnccl; auto: the training job's own, else the system's."));
-  t.push_back(later_key("probes.nccl.timeout", "duration", "10s", "How long one may take."));
-  t.push_back(later_key("probes.nccl.sizes", "list of sizes", "[4, 1048576]", "Bytes per rank."));
   t.push_back(choice_key(
       "probes.c10d.mode", [](C& c) -> std::string& { return c.c10d.mode; },
       {{"never", "start"}, {"change"}},
       "Whether to try this node's libtorch once: stores, operations, dtypes. start: when rounds "
       "have been calm for five minutes, behind everything else."));
+}
+
+void add_nccl(Table& t) {
+  t.push_back(choice_key(
+      "probes.nccl.mode", [](C& c) -> std::string& { return c.nccl.mode; },
+      {{"never", "preflight", "idle", "always"}, {}},
+      "When to run NCCL collectives on this node's GPUs: preflight once after the start, idle "
+      "while no training process is here, always beside jobs too (docs/nccl.md)."));
+  t.push_back(text_key(
+      "probes.nccl.library", [](C& c) -> std::string& { return c.nccl.library; }, "path",
+      "Which libnccl; auto: the training job's own where it may be trusted, else the system's."));
+  t.push_back(duration_key(
+      "probes.nccl.interval", [](C& c) -> Millis& { return c.nccl.interval; }, {1s, 24h},
+      "How often; at least 6 times the timeout. The same on all members."));
+  t.push_back(duration_key(
+      "probes.nccl.timeout", [](C& c) -> Millis& { return c.nccl.timeout; }, {100ms, 2min},
+      "How long one communicator may take, from its making to its end."));
+  t.push_back(sizes_key(
+      "probes.nccl.sizes", [](C& c) -> std::vector<std::uint32_t>& { return c.nccl.sizes; },
+      kCollectiveRange, "Bytes of the larger buffer of a collective; each of them every time."));
 }
 
 void add_watch(Table& t) {
@@ -233,6 +247,7 @@ Table make_table() {
   add_labels(t);
   add_edge_and_gloo(t);
   add_other_probes(t);
+  add_nccl(t);
   add_watch(t);
   add_outputs(t);
   return t;

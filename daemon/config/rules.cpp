@@ -128,6 +128,30 @@ void check_watch(const Config& c, const Say& complain) {
   }
 }
 
+void check_nccl(const RuleContext& context) {
+  const Config& c = context.config;
+  if (c.nccl.mode == "never") return;
+  constexpr int kLeast = 6;
+  if (c.nccl.interval < kLeast * c.nccl.timeout) {
+    const bool at_interval = context.given("probes.nccl.interval");
+    context.complain(at_interval ? "probes.nccl.interval" : "probes.nccl.timeout",
+                     at_interval
+                         ? format_duration(c.nccl.interval) + " must be at least 6 times " +
+                               "probes.nccl.timeout (" + format_duration(c.nccl.timeout) + ")"
+                         : format_duration(c.nccl.timeout) + " must be at most a sixth of " +
+                               "probes.nccl.interval (" + format_duration(c.nccl.interval) + ")");
+  }
+  if (c.nccl.mode != "always" && c.watch.processes.count() == 0) {
+    context.complain("probes.nccl.mode",
+                     "'" + c.nccl.mode + "' needs watch.processes.interval: without it nobody " +
+                         "knows whether a job runs");
+  }
+  if (c.nccl.library != "auto" && !c.nccl.library.starts_with('/')) {
+    context.complain("probes.nccl.library",
+                     "'" + c.nccl.library + "' is neither auto nor an absolute path");
+  }
+}
+
 void warn_about_members(const Config& c, const Say& warn) {
   const std::string key = c.membership.file.empty() ? "membership.static" : "membership.file";
   if (c.membership.members.size() == 1) {
@@ -152,6 +176,7 @@ void check_rules(const RuleContext& context) {
   check_family(c, context.complain);
   check_network(c, context.host, context.complain);
   check_watch(c, context.complain);
+  check_nccl(context);
   warn_about_members(c, context.warn);
 }
 

@@ -18,6 +18,19 @@ constexpr double kYoungSeconds = 60;
 constexpr std::size_t kMostJobs = 16;
 constexpr std::size_t kMostRanks = 128;
 
+/// The libnccl of the first process of that job that has one, by the path that it sees.
+void add_libnccl(wire::WatchedJob& out, const std::vector<processes::Process>& all) {
+  for (const processes::Process& process : all) {
+    if (process.identity.job != out.job) continue;
+    for (const processes::Library& library : process.libraries) {
+      if (library.name != "nccl" || library.path.find(" (deleted)") != std::string::npos) continue;
+      out.nccl_library = library.path;
+      out.nccl_pid = process.pid;
+      return;
+    }
+  }
+}
+
 wire::WatchedJob as_packet(const processes::Job& job) {
   wire::WatchedJob out;
   out.job = job.job;
@@ -58,7 +71,9 @@ void ProcessSource::scan(base::TimePoint now) {
   exits_.follow(trainers);
   wire::WatchedJobs jobs;
   for (const processes::Job& job : report.jobs) {
-    if (jobs.jobs.size() < kMostJobs) jobs.jobs.push_back(as_packet(job));
+    if (jobs.jobs.size() >= kMostJobs) break;
+    jobs.jobs.push_back(as_packet(job));
+    add_libnccl(jobs.jobs.back(), report.processes);
   }
   sink_(jobs);
   for (const processes::Finding& finding : report.findings) {

@@ -58,7 +58,8 @@ void fields(auto& f, M& m) {
 template <Is<WatchedJob> M>
 void fields(auto& f, M& m) {
   f("job", m.job, "ranks", m.ranks, "missing", m.missing, "processes", m.processes, "world_size",
-    m.world_size, "backend", m.backend, "torch", m.torch, "nccl", m.nccl, "stalled", m.stalled);
+    m.world_size, "backend", m.backend, "torch", m.torch, "nccl", m.nccl, "stalled", m.stalled,
+    "nccl_library", m.nccl_library, "nccl_pid", m.nccl_pid);
 }
 template <Is<WatchedJobs> M>
 void fields(auto& f, M& m) {

@@ -99,6 +99,8 @@ struct WatchedJob {
   std::string backend;  ///< gloo, nccl, unknown
   std::string torch, nccl;
   bool stalled = false;
+  std::string nccl_library;   ///< that a process of it has mapped; empty: none
+  std::int64_t nccl_pid = 0;  ///< that process
 };
 
 /// All jobs of now; replaces those told before.

@@ -17,7 +17,7 @@ using nccl_probe::kExitLate;
 
 namespace {
 
-constexpr int kTimeoutMs = 1500;
+constexpr int kTimeoutMs = 3000;
 
 struct Row {
   const char* script;
@@ -228,8 +228,8 @@ TEST_CASE("a rank that dies is a lost peer to the others, one that never comes a
   auto request = local_run(2);
   request.rung = wire::Rung::rail;
   request.id = prepared->ids[0];
-  first.send(request);
   SECTION("it dies in the middle") {
+    first.send(request);
     request.first_rank = 1;
     second.send(request);
     while (const auto phase = second.wait_for<wire::NcclPhase>()) {
@@ -242,6 +242,8 @@ TEST_CASE("a rank that dies is a lost peer to the others, one that never comes a
     CHECK(report.collective == Collective::allgather);
   }
   SECTION("it never comes") {
+    request.timeout_ms = kTimeoutMs;
+    first.send(request);
     const auto report = last_of(first.reports());
     CHECK(report.phase == Phase::connect);
     CHECK(report.outcome == Outcome::timeout);

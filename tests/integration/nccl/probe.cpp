@@ -136,7 +136,7 @@ wire::NcclRun local_run(int ranks) {
   wire::NcclRun request;
   request.round = 7;
   request.ranks = ranks;
-  request.timeout_ms = 4000;
+  request.timeout_ms = 30000;
   request.sizes = {4, 1048576};
   return request;
 }

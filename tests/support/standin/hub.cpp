@@ -5,6 +5,7 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -21,6 +22,13 @@ sockaddr_in loopback(std::uint16_t port) {
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   address.sin_port = htons(port);
   return address;
+}
+
+/// Small messages go at once: several make up a request.
+int at_once(int fd) {
+  const int on = 1;
+  (void)::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  return fd;
 }
 
 struct Member {
@@ -123,6 +131,7 @@ void serve(int listener) {
     Member member;
     member.fd = ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
     if (member.fd < 0) break;
+    at_once(member.fd);
     if (!read_all(member.fd, &member.hello, sizeof member.hello)) continue;
     members.resize(member.hello.ranks);
     if (member.hello.rank < members.size()) members[member.hello.rank] = member;
@@ -179,7 +188,9 @@ std::uint16_t start_hub() {
 int connect_to_hub(std::uint16_t port) {
   const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const sockaddr_in address = loopback(port);
-  if (::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) return fd;
+  if (::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) {
+    return at_once(fd);
+  }
   ::close(fd);
   return -1;
 }

@@ -4,7 +4,8 @@
 // loopback sockets (hub.h) and the stand-in CUDA's memory. It checks the configuration that it is
 // given as a library of its version would. Built twice: with all symbols, and with those of 2.10.
 //
-// Script: version N; fault, one of
+// Script: version N; fault_from N (only communicators of so many ranks or more have it); fault, one
+// of
 //   hang_init          init never comes to an end, calls come back
 //   hang_init_call     the call of init itself never comes back
 //   hang_op NAME       likewise the operation (allreduce, ...); its stream is never through
@@ -19,6 +20,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <cstdio>
 #include <cstring>
 #include <deque>
 #include <functional>
@@ -98,6 +100,9 @@ class Comm {
   int rank() const { return rank_; }
   int ranks() const { return ranks_; }
   bool waits() const { return waits_; }
+  bool suffers(const std::string& fault) const {
+    return ranks_ >= script().number("fault_from", 1) && has_fault(fault);
+  }
   int state() const { return state_; }
 
   void start() {
@@ -128,9 +133,9 @@ class Comm {
 
  private:
   int connect() {
-    if (has_fault("hang_init")) hang();
-    if (has_fault("crash_init")) std::abort();
-    if (has_fault("init_error")) return fail(fault_code(), script().text("words"));
+    if (suffers("hang_init")) hang();
+    if (suffers("crash_init")) std::abort();
+    if (suffers("init_error")) return fail(fault_code(), script().text("words"));
     fd_ = standin::connect_to_hub(port_);
     if (fd_ < 0)
       return fail(2, "socketStartConnect: Connect to 127.0.0.1 failed : Connection refused");
@@ -162,14 +167,14 @@ class Comm {
         state_ = result;
         return;
       }
-      if (has_fault("async_error")) state_ = fail(fault_code(), script().text("words"));
+      if (suffers("async_error")) state_ = fail(fault_code(), script().text("words"));
       cuda<void(void*)>("standin_stream_end")(operation.stream);
     }
   }
 
   int carry_out(const Operation& operation) {
-    if (has_fault("hang_op " + operation.name)) hang();
-    if (has_fault("crash_op " + operation.name)) std::abort();
+    if (suffers("hang_op " + operation.name)) hang();
+    if (suffers("crash_op " + operation.name)) std::abort();
     const standin::Request request{operation.kind, operation.input.size()};
     Answer answer;
     std::uint64_t size = 0;
@@ -183,7 +188,7 @@ class Comm {
         !standin::read_all(fd_, operation.output, size)) {
       return fail(kRemoteError, "socketProgress: Connection closed by remote peer");
     }
-    if (has_fault("wrong_sum") && operation.kind == Kind::allreduce) operation.output[0] ^= 1;
+    if (suffers("wrong_sum") && operation.kind == Kind::allreduce) operation.output[0] ^= 1;
     return kSuccess;
   }
 
