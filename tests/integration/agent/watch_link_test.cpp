@@ -131,7 +131,7 @@ TEST_CASE("training jobs arrive, and are forgotten with the watcher that told th
       *loop, "hear; " + kHello + "; hear; " +
                  R"(say '{"type":"watched_jobs","jobs":[{"job":"slurm:1","ranks":[1],"missing":[],)"
                  R"("processes":1,"world_size":2,"backend":"gloo","torch":"","nccl":"",)"
-                 R"("stalled":false}]}'; )" +
+                 R"("stalled":false,"nccl_library":"/l","nccl_pid":7}]}'; )" +
                  kBeat + "; sleep 0.3; exit 3");
   config::Config::Watch wanted = Linked::wanted("", false);
   wanted.processes = 4000ms;
@@ -139,6 +139,7 @@ TEST_CASE("training jobs arrive, and are forgotten with the watcher that told th
   REQUIRE(linked.until([&] { return linked.jobs.size() == 2; }));
   REQUIRE(linked.jobs[0].jobs.size() == 1);
   CHECK(linked.jobs[0].jobs[0].job == "slurm:1");
+  CHECK(linked.jobs[0].jobs[0].nccl_library == "/l");
   CHECK(linked.jobs[1].jobs.empty());
   CHECK(linked.heard().find("\"processes_ms\":4000") != std::string::npos);
   REQUIRE(linked.link->shown().sources.size() == 1);
