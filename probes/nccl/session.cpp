@@ -21,7 +21,6 @@ constexpr std::chrono::milliseconds kGuardSlack{300};
 constexpr int kMostTimeoutMs = 10 * 60 * 1000;
 constexpr std::uint32_t kMostBytes = 16U << 20;
 constexpr int kMostRanks = 1 << 16;
-constexpr std::size_t kUniqueIds = 2;  // of the rungs that span nodes: rail, all
 
 constexpr std::array<Collective, 5> kCollectives = {Collective::allreduce, Collective::allgather,
                                                     Collective::reduce_scatter,
@@ -87,7 +86,7 @@ std::optional<ExitCode> Session::prepared(Surveyed surveyed) {
         {facts.bus, facts.name, facts.free_bytes.value_or(0), troubles_of(facts)});
   }
   enter(Phase::rendezvous);
-  for (std::size_t i = 0; i < kUniqueIds; ++i) {
+  for (std::size_t i = 0; i < wire::kNcclIds; ++i) {
     NcclUniqueId id{};
     const NcclResult result = surveyed.nccl.get_unique_id(&id);
     if (result != kNcclSuccess) {

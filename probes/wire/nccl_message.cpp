@@ -4,6 +4,8 @@
 // safe, never throws.
 #include "probes/wire/nccl_message.h"
 
+#include <algorithm>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -87,6 +89,25 @@ model::Result<FromNccl> decode_from_nccl(std::string_view packet) {
   return decode_any<FromNccl>(packet);
 }
 
+namespace {
+
+/// They are a member's word, and numbers of all members are added up.
+std::string why_unusable(const NcclFacts& facts) {
+  if (facts.v != kNcclWireVersion) {
+    return "version " + std::to_string(facts.v) + " of the NCCL probe, ours is " +
+           std::to_string(kNcclWireVersion);
+  }
+  if (facts.devices < 1 || facts.devices > kMostNcclDevices) {
+    return std::to_string(facts.devices) + " GPUs are out of range";
+  }
+  const bool sound = facts.ids.size() == kNcclIds &&
+                     std::all_of(facts.ids.begin(), facts.ids.end(),
+                                 [](const Blob& id) { return id.size() == kNcclIdBytes; });
+  return sound ? "" : "not two unique ids of 128 bytes";
+}
+
+}  // namespace
+
 Blob encode_facts(const NcclFacts& facts) {
   const std::string text = encode_any(std::variant<NcclFacts>(facts));
   return {text.begin(), text.end()};
@@ -95,7 +116,11 @@ Blob encode_facts(const NcclFacts& facts) {
 model::Result<NcclFacts> decode_facts(const Blob& blob) {
   auto decoded = decode_any<std::variant<NcclFacts>>(std::string_view(blob.data(), blob.size()));
   if (!decoded) return model::fail(model::wrap(decoded.error(), "facts of a member"));
-  return std::get<NcclFacts>(std::move(*decoded));
+  NcclFacts facts = std::get<NcclFacts>(std::move(*decoded));
+  if (const std::string why = why_unusable(facts); !why.empty()) {
+    return model::fail(model::ErrorCode::invalid_argument, "facts of a member: " + why);
+  }
+  return facts;
 }
 
 }  // namespace collwatch::wire

@@ -6,6 +6,7 @@
 // is gone. Plain structs and the codec; pure, fuzzed, never throws. docs/nccl.md has the whole.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -19,6 +20,9 @@
 namespace collwatch::wire {
 
 inline constexpr int kNcclWireVersion = 1;
+inline constexpr std::size_t kNcclIdBytes = 128;
+inline constexpr std::size_t kNcclIds = 2;     ///< of the rungs that span nodes: rail, all
+inline constexpr int kMostNcclDevices = 1024;  ///< of one node
 
 /// Whose GPUs form the communicator: this node's, one of each node, all of all nodes.
 enum class Rung { local, rail, all };
@@ -127,6 +131,7 @@ struct NcclFacts {
 };
 
 Blob encode_facts(const NcclFacts& facts);
+/// An Error for what no honest member of this version says.
 model::Result<NcclFacts> decode_facts(const Blob& blob);
 
 }  // namespace collwatch::wire

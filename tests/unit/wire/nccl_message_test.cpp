@@ -78,4 +78,16 @@ TEST_CASE("what a member brings to a meeting fits its blob and is checked") {
        {"", "{}", "[1]", "\xff\xfe", R"({"type":"nccl_facts","v":"x"})"}) {
     CHECK(!decode_facts(Blob(bytes.begin(), bytes.end())));
   }
+  const auto refused = [&](auto spoil) {
+    NcclFacts spoiled = facts;
+    spoil(spoiled);
+    return !decode_facts(encode_facts(spoiled));
+  };
+  CHECK(refused([](NcclFacts& f) { f.v = 2; }));
+  CHECK(refused([](NcclFacts& f) { f.devices = 0; }));
+  CHECK(refused([](NcclFacts& f) { f.devices = -1; }));
+  CHECK(refused([](NcclFacts& f) { f.devices = 2147483647; }));
+  CHECK(refused([](NcclFacts& f) { f.ids.pop_back(); }));
+  CHECK(refused([](NcclFacts& f) { f.ids[1].pop_back(); }));
+  CHECK(!refused([](NcclFacts& f) { f.devices = kMostNcclDevices; }));
 }
