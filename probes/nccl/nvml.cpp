@@ -3,6 +3,8 @@
 // The questions, and what of the answers is worth a sentence.
 #include "probes/nccl/nvml.h"
 
+#include <optional>
+
 #include "probes/nccl/shared_library.h"
 
 namespace collwatch::nccl_probe {
@@ -34,11 +36,13 @@ void bind_newest(const SharedLibrary& library, F*& target, const char* newest, c
 }
 
 /// NVML counts into an array that we do not bring: "too small" comes with the number.
-unsigned count_of(int (*question)(NvmlDevice, unsigned*, void*), NvmlDevice device) {
+std::optional<unsigned> count_of(int (*question)(NvmlDevice, unsigned*, void*),
+                                 NvmlDevice device) {
   unsigned count = 0;
-  if (question == nullptr) return 0;
+  if (question == nullptr) return std::nullopt;
   const int result = question(device, &count, nullptr);
-  return result == kNvmlSuccess || result == kNvmlInsufficientSize ? count : 0;
+  if (result != kNvmlSuccess && result != kNvmlInsufficientSize) return std::nullopt;
+  return count;
 }
 
 }  // namespace
@@ -90,7 +94,7 @@ model::Result<DeviceFacts> Nvml::look(const std::string& bus) const {
   if (f.memory != nullptr && asked(f.memory(device, &memory))) facts.free_bytes = memory.free;
   if (f.compute_mode != nullptr) (void)f.compute_mode(device, &facts.compute_mode);
   facts.processes = count_of(f.processes, device);
-  facts.mps_clients = count_of(f.mps_processes, device);
+  facts.mps_clients = count_of(f.mps_processes, device).value_or(0);
   unsigned long long number = 0;
   if (f.ecc != nullptr && asked(f.ecc(device, kNvmlUncorrected, kNvmlVolatile, &number))) {
     facts.uncorrected_ecc = number;

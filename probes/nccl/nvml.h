@@ -21,7 +21,7 @@ struct DeviceFacts {
   std::optional<std::uint64_t> free_bytes;
   int compute_mode = kNvmlComputeDefault;
   unsigned mps_clients = 0;
-  unsigned processes = 0;                        ///< with a context on it; ours has none yet
+  std::optional<unsigned> processes;             ///< with a context on it; ours has none yet
   std::optional<std::uint64_t> uncorrected_ecc;  ///< since the driver was loaded
   bool retirement_pending = false;
   bool remapping_pending = false;

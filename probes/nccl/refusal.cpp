@@ -21,9 +21,12 @@ std::optional<Refusal> why_not_device(const DeviceFacts& device, bool beside_job
     return Refusal{SkipReason::mps, "MPS serves " + std::to_string(device.mps_clients) +
                                         " processes on " + device.bus};
   }
-  if (device.processes > 0 && !beside_jobs) {
+  if (!device.processes && !beside_jobs) {
+    return Refusal{SkipReason::unavailable, "NVML does not say who uses " + device.bus};
+  }
+  if (device.processes.value_or(0) > 0 && !beside_jobs) {
     return Refusal{SkipReason::job_running,
-                   std::to_string(device.processes) + " other processes use " + device.bus};
+                   std::to_string(*device.processes) + " other processes use " + device.bus};
   }
   if (!device.free_bytes) {
     return Refusal{SkipReason::unavailable,

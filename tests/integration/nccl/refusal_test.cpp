@@ -36,6 +36,7 @@ TEST_CASE("a worker that must not or cannot run says which of the reasons it is 
       {"MPS clients", SkipReason::mps, "", "", "mps 2\n", ""},
       {"little memory", SkipReason::low_memory, "", "", "free_mib 2000\n", ""},
       {"somebody on the GPU", SkipReason::job_running, "", "", "processes 1\n", ""},
+      {"an NVML that cannot tell", SkipReason::unavailable, "", "", "processes -1\n", ""},
   };
   for (const Row& row : rows) {
     INFO(row.what);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A stand-in for libnvidia-ml.so.1, a test double. Script: free_mib N, compute_mode N, processes N,
-// mps N, ecc N, pcie_width N, links_down N, slow N (bits), init_result N.
+// A stand-in for libnvidia-ml.so.1, a test double. Script: free_mib N, compute_mode N, processes N
+// (-1: it does not say), mps N, ecc N, pcie_width N, links_down N, slow N (bits), init_result N.
 #include <cstdio>
 
 #include "tests/support/standin/script.h"
@@ -43,7 +43,9 @@ int nvmlDeviceGetComputeMode(void*, int* mode) {
   return 0;
 }
 int nvmlDeviceGetComputeRunningProcesses_v3(void*, unsigned* count, void*) {
-  *count = static_cast<unsigned>(number("processes", 0));
+  const long processes = number("processes", 0);
+  if (processes < 0) return 3;  // not supported
+  *count = static_cast<unsigned>(processes);
   return *count == 0 ? 0 : 7;
 }
 int nvmlDeviceGetMPSComputeRunningProcesses_v3(void*, unsigned* count, void*) {

@@ -106,6 +106,7 @@ TEST_CASE("a GPU that is free, shared and has memory is probed, any other is not
   DeviceFacts good;
   good.bus = "0000:1B:00.0";
   good.free_bytes = kFreeBytesNeeded;
+  good.processes = 0;
   CHECK(!why_not_probe({{good, good}, false, false}));
   CHECK(why_not_probe({{}, false, false})->reason == SkipReason::no_device);
   CHECK(why_not_probe({{good}, true, true})->reason == SkipReason::mps);
@@ -115,6 +116,9 @@ TEST_CASE("a GPU that is free, shared and has memory is probed, any other is not
   bad.free_bytes.reset();
   CHECK(why_not_probe({{bad}, false, false})->reason == SkipReason::unavailable);
   bad = good;
+  bad.processes.reset();
+  CHECK(why_not_probe({{bad}, false, false})->reason == SkipReason::unavailable);
+  CHECK(!why_not_probe({{bad}, false, true}));
   bad.processes = 1;
   CHECK(why_not_probe({{bad}, false, false})->reason == SkipReason::job_running);
   CHECK(!why_not_probe({{bad}, false, true}));
