@@ -11,7 +11,8 @@ void Agent::make_nccl_link() {
   NcclLink::Handlers handlers;
   handlers.jobs = [this] { return jobs_for_nccl(); };
   handlers.ran = [this](const exporters::CollectiveResult& result) {
-    ledger_.count_collective(result, config_.nccl.sizes.back());
+    ledger_.count_collective(
+        result, *std::max_element(config_.nccl.sizes.begin(), config_.nccl.sizes.end()));
   };
   handlers.skipped = [this](model::SkipReason reason) { ledger_.count_skip("nccl", reason); };
   handlers.note = [this](const std::string& state, const std::string& text) {

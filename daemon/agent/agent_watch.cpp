@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "daemon/agent/agent.h"
+#include "daemon/agent/ended_process.h"
 
 namespace collwatch::agent {
 
@@ -37,7 +38,7 @@ void Agent::make_watch_link() {
 void Agent::on_finding(const wire::Finding& finding) {
   // What the driver says of a probe that we have killed is our doing.
   const bool of_gpu = finding.fingerprint == model::Fingerprint::gpu_hardware_xid;
-  if (of_gpu && nccl_->names_own_process(finding.text)) return;
+  if (of_gpu && nccl_->was_probe(ended_process(finding.text))) return;
   const auto wall = std::chrono::system_clock::now();
   const Sightings::News news = sightings_.add(finding, base::Clock::now(), wall);
   if (news == Sightings::News::none) return;

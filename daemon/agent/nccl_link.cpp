@@ -84,11 +84,16 @@ void NcclLink::on_round(std::int64_t round, const std::vector<std::string>& elig
   view_hash_ = view_hash;
   if (around_.config.nccl.mode == "never") {
     if (state_ != State::idle && state_ != State::ending) worker_.kill("probes.nccl.mode is never");
-    failure_.reset();
-    failed_runs_ = 0;
+    forget_failure();
     odd_.clear();
     return;
   }
+  // Who comes back may have been repaired meanwhile.
+  odd_.erase(std::remove_if(odd_.begin(), odd_.end(),
+                            [&](const std::string& name) {
+                              return !std::binary_search(eligible.begin(), eligible.end(), name);
+                            }),
+             odd_.end());
   if (state_ == State::idle) {
     if (is_due(round, eligible.size())) begin(round);
     return;
@@ -116,8 +121,7 @@ void NcclLink::begin(std::int64_t round) {
   if (!may_run(why_not, reason)) {
     if (reason == SkipReason::job_running) {
       // From now on the job itself shows whether NCCL works.
-      failure_.reset();
-      failed_runs_ = 0;
+      forget_failure();
     }
     return skip(reason, why_not);
   }
@@ -250,6 +254,16 @@ void NcclLink::on_fixed(const peer::GroupFixed& fixed) {
   }
   members_ = fixed.members;
   own_rank_ = static_cast<std::size_t>(fixed.rank);
+  const bool known = std::all_of(members_.begin(), members_.end(), [this](const auto& name) {
+    return around_.config.membership.members.end() !=
+           std::find_if(around_.config.membership.members.begin(),
+                        around_.config.membership.members.end(),
+                        [&](const config::Member& member) { return member.name == name; });
+  });
+  if (!known || members_[own_rank_] != around_.self) {
+    skip(SkipReason::unavailable, "the meeting at " + host_ + " is of others than we know");
+    return finish(false);
+  }
   context_id_ = fixed.context_id;
   run_round_ = fixed.round;
   state_ = State::exchanging;
@@ -304,13 +318,21 @@ void NcclLink::climb() {
   run(std::move(next));
 }
 
+void NcclLink::forget_failure() {
+  failure_.reset();
+  failed_runs_ = 0;
+  not_met_ = 0;
+}
+
 void NcclLink::finish(bool met_others) {
   const bool waited = Clock::now() - started_at_ > around_.config.membership.join_grace;
   preflight_done_ = preflight_done_ || met_others || waited;
   if (met_others || (failure_ && failure_->rung == wire::Rung::local)) {
     if (failure_) handlers_.note("probe_ok", "NCCL works again here");
-    failure_.reset();
-    failed_runs_ = 0;
+    forget_failure();
+  } else if (failure_ && ++not_met_ >= kBelievedFailures) {
+    handlers_.note("probe_ok", "nobody to try again with: what failed between members is over");
+    forget_failure();
   }
   call_.reset();
   state_ = State::ending;

@@ -71,7 +71,8 @@ class NcclLink {
   std::optional<Failure> believed() const;
   /// Members with other versions than the rest, as the last meeting showed.
   const std::vector<std::string>& odd_ones() const { return odd_; }
-  bool names_own_process(const std::string& text) const { return worker_.names_own_process(text); }
+  /// Was that process one of its last few probes?
+  bool was_probe(std::int64_t pid) const { return worker_.was(pid); }
   const std::string& nccl_version() const { return facts_.nccl; }
   const std::string& cuda_version() const { return facts_.cuda; }
 
@@ -104,6 +105,7 @@ class NcclLink {
   void say(const std::string& state, const std::string& text, const std::string& about = "");
   void skip(model::SkipReason reason, const std::string& text);
   void fail(Failure failure);
+  void forget_failure();
   void finish(bool met_others);
   std::int64_t rounds(base::Millis time) const;
 
@@ -134,6 +136,7 @@ class NcclLink {
 
   std::optional<Failure> failure_;
   int failed_runs_ = 0;
+  int not_met_ = 0;  ///< probes since then that ended without another member
   base::EventLoop::TimerId meeting_timer_ = 0;
   std::unique_ptr<peer::Call> call_;
 };

@@ -191,6 +191,7 @@ void NcclLink::skip(model::SkipReason reason, const std::string& text) {
 void NcclLink::fail(Failure failure) {
   failure.since = failure_ ? failure_->since : std::chrono::system_clock::now();
   ++failed_runs_;
+  not_met_ = 0;
   preflight_done_ = preflight_done_ || failed_runs_ >= kBelievedFailures;
   handlers_.note(std::string(model::name(failure.outcome)), "NCCL probe: " + failure.text);
   const bool same = failure_ && failure_->fingerprint == failure.fingerprint;

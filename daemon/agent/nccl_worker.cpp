@@ -3,6 +3,7 @@
 // One process at a time.
 #include "daemon/agent/nccl_worker.h"
 
+#include <algorithm>
 #include <cctype>
 #include <utility>
 
@@ -103,21 +104,8 @@ void NcclWorker::stop() {
   stuck_.reset();
 }
 
-bool NcclWorker::names_own_process(const std::string& text) const {
-  constexpr const char* kMark = "pid=";
-  for (std::size_t at = text.find(kMark); at != std::string::npos; at = text.find(kMark, at + 1)) {
-    std::size_t digit = at + 4;
-    if (digit < text.size() && text[digit] == '\'') ++digit;
-    std::int64_t pid = 0;
-    while (digit < text.size() && std::isdigit(static_cast<unsigned char>(text[digit])) != 0 &&
-           pid < 100'000'000) {
-      pid = 10 * pid + (text[digit++] - '0');
-    }
-    for (const std::int64_t own : pids_) {
-      if (own == pid) return true;
-    }
-  }
-  return false;
+bool NcclWorker::was(std::int64_t pid) const {
+  return std::find(pids_.begin(), pids_.end(), pid) != pids_.end();
 }
 
 }  // namespace collwatch::agent

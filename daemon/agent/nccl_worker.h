@@ -47,8 +47,8 @@ class NcclWorker {
   /// "connect of rail": what it said that it was about to do.
   const std::string& last_phase() const { return last_phase_; }
   model::Phase phase() const { return phase_; }
-  /// Does that text of the kernel name one of the last few processes started here?
-  bool names_own_process(const std::string& text) const;
+  /// Is that one of the last few processes started here?
+  bool was(std::int64_t pid) const;
 
  private:
   void on_packet(const std::string& packet);
