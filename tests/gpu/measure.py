@@ -3,15 +3,16 @@
 # Plays the daemon to one or two collwatch-probe-nccl on a real GPU and prints a table; started by
 # run.sh. The load beside it is PyTorch's matrix product where torch with CUDA is installed, else that
 # part is left out and said so. Every wait has a bound, every process is ended by its pid.
-import json
 import os
 import select
-import socket
 import subprocess
 import sys
 import time
 
-STEP_SECONDS = 60
+SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(SOURCE, "tests", "nccl"))
+from worker import Worker  # noqa: E402
+
 ROWS = []
 
 
@@ -20,64 +21,16 @@ def row(what, value):
     print(f"{what:<52} {value}", flush=True)
 
 
-class Probe:
-    def __init__(self, program):
-        self.channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        # The worker reads descriptor 3.
-        command = ["bash", "-c", f'exec "$0" 3<&{theirs.fileno()} 3>&{theirs.fileno()}', program]
-        self.process = subprocess.Popen(command, pass_fds=[theirs.fileno()],
-                                        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                        stderr=subprocess.DEVNULL)
-        theirs.close()
-
-    def send(self, message):
-        self.channel.send(json.dumps(message).encode())
-
-    def next(self, seconds=STEP_SECONDS):
-        ready, _, _ = select.select([self.channel], [], [], seconds)
-        packet = self.channel.recv(65536) if ready else b""
-        return json.loads(packet) if packet else None
-
-    def until(self, *types):
-        """The messages up to one of these types, that one last; what there is when it ends."""
-        seen = []
-        while message := self.next():
-            seen.append(message)
-            if message["type"] in types:
-                break
-        return seen
-
-    def prepare(self, always=False):
-        self.send({"type": "nccl_prepare", "v": 1, "node": "gpu", "library": LIBRARY,
-                   "job_library": "", "job_pid": 0, "beside_jobs": always, "timeout_ms": 30000})
-        return (self.until("nccl_prepared", "nccl_skipped", "nccl_report") or [{"type": "nothing"}])[-1]
-
-    def run(self, ranks, rung="local", first=0, uid=""):
-        self.send({"type": "nccl_run", "round": 1, "rung": rung, "device": 0, "first_rank": first,
-                   "ranks": ranks, "id": uid, "timeout_ms": 30000, "sizes": [4, 1048576]})
-
-    def reports(self):
-        return [m for m in self.until("nccl_done") if m["type"] in ("nccl_report", "nccl_done")]
-
-    def close(self):
-        self.channel.close()
-        try:
-            self.process.wait(5)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
-
-
-LIBRARY = os.environ.get("COLLWATCH_REAL_NCCL", "auto")
+LIBRARY = os.environ.get("COLLWATCH_NCCL_LIBRARY", "auto")
 if LIBRARY == "auto" and os.path.exists("/usr/local/cuda/lib64/libnccl.so.2"):
     LIBRARY = "/usr/local/cuda/lib64/libnccl.so.2"
 
 
 def alone(program):
     begun = time.monotonic()
-    probe = Probe(program)
+    probe = Worker(program)
     try:
-        prepared = probe.prepare()
+        prepared = probe.prepare(LIBRARY)
         if prepared["type"] != "nccl_prepared":
             row("prepare", f"{prepared}")
             return False
@@ -107,9 +60,9 @@ def alone(program):
 
 def twice(program):
     """Two ranks on one GPU: NCCL itself refuses, and says so."""
-    probes = [Probe(program), Probe(program)]
+    probes = [Worker(program), Worker(program)]
     try:
-        prepared = [p.prepare(always=True) for p in probes]
+        prepared = [p.prepare(LIBRARY, always=True) for p in probes]
         if any(p["type"] != "nccl_prepared" for p in prepared):
             row("same GPU twice", f"not tried: {prepared}")
             return False
@@ -163,8 +116,8 @@ def beside_a_load(program):
             return times[len(times) // 2], times[-1]
 
         def probing(always, answers):
-            probe = Probe(program)
-            prepared = probe.prepare(always=always)
+            probe = Worker(program)
+            prepared = probe.prepare(LIBRARY, always=always)
             answers.append(prepared["type"] + " " + prepared.get("reason", ""))
             if prepared["type"] == "nccl_prepared":
                 probe.run(len(prepared["devices"]))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A real libnccl where one is installed, on a machine without a GPU: it loads, says its version,
-// makes a unique id; and every way of making a communicator ends, with a typed outcome and NCCL's
-// own words. COLLWATCH_REAL_NCCL names one; nothing here says anything about a GPU.
+// The real libnccl that COLLWATCH_NCCL_LIBRARY names, on a machine without a GPU: it loads, says its
+// version, makes a unique id; and every way of making a communicator ends, with a typed outcome and
+// NCCL's own words. Nothing here says anything about a GPU.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,21 +26,12 @@ using model::Phase;
 
 namespace {
 
-std::string real_library() {
-  if (const char* named = std::getenv("COLLWATCH_REAL_NCCL")) return named;
-  for (const char* path :
-       {"/usr/local/cuda/lib64/libnccl.so.2", "/usr/lib/x86_64-linux-gnu/libnccl.so.2",
-        "/usr/lib/aarch64-linux-gnu/libnccl.so.2"}) {
-    if (std::filesystem::exists(path)) return path;
-  }
-  return "";
-}
-
 /// Empty, with the reason printed: no library, or a machine that it could really run on.
 std::string library_to_fail() {
-  std::string path = real_library();
+  const char* named = std::getenv("COLLWATCH_NCCL_LIBRARY");
+  std::string path = named != nullptr ? named : "";
   if (path.empty()) {
-    std::cout << "SKIPPED: no real libnccl on this machine (COLLWATCH_REAL_NCCL names one)\n";
+    std::cout << "SKIPPED: COLLWATCH_NCCL_LIBRARY names no real libnccl\n";
   } else if (std::filesystem::exists("/dev/nvidiactl")) {
     std::cout << "SKIPPED: this machine has a GPU driver; tests/gpu/run.sh is for it\n";
     path.clear();
