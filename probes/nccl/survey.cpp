@@ -34,12 +34,18 @@ void scrub(std::int64_t job_pid) {
                           there && has_our_user("/proc", job_pid)));
 }
 
-model::Result<NcclLibrary> load_first(const std::vector<std::string>& names) {
+/// `note` grows by what was wrong with those that stood before it. One that could be opened and is
+/// unusable is the end: it may stay in memory, and would be found again by the next one's name.
+model::Result<NcclLibrary> load_first(const std::vector<std::string>& names, std::string& note) {
   std::string all;
   for (const std::string& name : names) {
     auto library = NcclLibrary::load(name);
-    if (library) return library;
+    if (library) {
+      if (!all.empty()) note += (note.empty() ? "" : "; ") + all;
+      return library;
+    }
     all += (all.empty() ? "" : "; ") + library.error().text;
+    if (library.error().code != model::ErrorCode::not_found) break;
   }
   return model::fail(model::ErrorCode::not_found, all);
 }
@@ -87,9 +93,12 @@ Survey survey(const wire::NcclPrepare& request) {
   wish.configured = request.library;
   wish.job_library = request.job_library;
   wish.job_pid = request.job_pid;
-  const LibraryChoice choice = choose_library(wish);
-  auto nccl = load_first(choice.names);
-  if (!nccl) return Refusal{SkipReason::no_library, nccl.error().text};
+  LibraryChoice choice = choose_library(wish);
+  auto nccl = load_first(choice.names, choice.note);
+  if (!nccl) {
+    const std::string why = choice.note.empty() ? "" : choice.note + "; ";
+    return Refusal{SkipReason::no_library, why + nccl.error().text};
+  }
   auto cuda = CudaDriver::load();
   if (!cuda) return Refusal{SkipReason::no_device, "no CUDA driver: " + cuda.error().text};
   auto nvml = Nvml::load();

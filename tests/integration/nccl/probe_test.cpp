@@ -4,6 +4,7 @@
 // library it can drive, and how several workers form one communicator.
 #include "tests/integration/nccl/probe.h"
 
+#include <fstream>
 #include <set>
 
 #include "probes/nccl/guard.h"
@@ -28,6 +29,37 @@ std::string failure_of(const std::vector<wire::NcclReport>& reports) {
 }
 
 }  // namespace
+
+TEST_CASE("where the job's library cannot be opened the next is taken, and that is said") {
+  FakeNode of_job;
+  of_job.remove("libnccl.so.2");
+  std::ofstream(of_job.nccl()) << "no library";
+  FakeNode node;
+  Probe probe(node);
+  auto request = prepare_with(node);
+  request.library = "auto";
+  request.job_library = of_job.nccl();
+  probe.send(request);
+  const auto prepared = probe.wait_for<wire::NcclPrepared>();
+  REQUIRE(prepared);
+  CHECK(prepared->library == node.nccl());
+  CHECK(prepared->note.find(of_job.nccl()) == 0);
+}
+
+TEST_CASE("where the job's library is too old no other is taken in its place") {
+  FakeNode of_job("standin-old");
+  of_job.nccl_script("version 20900\n");
+  FakeNode node;
+  Probe probe(node);
+  auto request = prepare_with(node);
+  request.library = "auto";
+  request.job_library = of_job.nccl();
+  probe.send(request);
+  const auto skipped = probe.wait_for<wire::NcclSkipped>();
+  REQUIRE(skipped);
+  CHECK(skipped->reason == model::SkipReason::no_library);
+  CHECK(skipped->text == of_job.nccl() + " is NCCL 2.9.0; 2.10 is the oldest known");
+}
 
 TEST_CASE("every collective is run in both sizes on all GPUs of a node and verified") {
   FakeNode node;
