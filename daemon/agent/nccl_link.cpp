@@ -94,12 +94,16 @@ void NcclLink::on_round(std::int64_t round, const std::vector<std::string>& elig
                               return !std::binary_search(eligible.begin(), eligible.end(), name);
                             }),
              odd_.end());
+  std::string why_not;
+  SkipReason reason{};
+  if (failure_ && !may_run(why_not, reason) && reason == SkipReason::job_running) {
+    // From now on the job itself shows whether NCCL works.
+    forget_failure();
+  }
   if (state_ == State::idle) {
     if (is_due(round, eligible.size())) begin(round);
     return;
   }
-  std::string why_not;
-  SkipReason reason{};
   const bool on_gpu = state_ == State::preparing || state_ == State::local;
   if ((on_gpu || state_ == State::ready) && !may_run(why_not, reason)) {
     skip(reason, why_not);
@@ -119,10 +123,6 @@ void NcclLink::begin(std::int64_t round) {
   std::string why_not;
   SkipReason reason{};
   if (!may_run(why_not, reason)) {
-    if (reason == SkipReason::job_running) {
-      // From now on the job itself shows whether NCCL works.
-      forget_failure();
-    }
     return skip(reason, why_not);
   }
   if (worker_.is_stuck()) {

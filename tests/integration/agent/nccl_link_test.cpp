@@ -154,6 +154,39 @@ TEST_CASE("never by default, and not where a job runs or nobody knows") {
   CHECK(linked.count(Outcome::ok) == 1);
 }
 
+TEST_CASE("preflight is once, at a round that all members find") {
+  auto loop = EventLoop::create().value();
+  Linked linked(*loop, kWell);
+  linked.config.nccl.mode = "preflight";
+  while (linked.round < 9) linked.turn();
+  CHECK(linked.starts() == 0);
+  CHECK(childless());
+  CHECK(linked.probe());
+  CHECK(linked.round == 10);
+  CHECK(linked.count(Outcome::ok) == 1);
+  while (linked.round < 30) linked.turn();
+  CHECK(childless());
+  CHECK(linked.starts() == 1);
+}
+
+TEST_CASE("a preflight that failed is tried once more") {
+  auto loop = EventLoop::create().value();
+  Linked linked(*loop, kBad);
+  linked.config.nccl.mode = "preflight";
+  for (int i = 0; i < 2; ++i) {
+    while (linked.round % 10 != 9) linked.turn();
+    REQUIRE(linked.probe());
+  }
+  CHECK(linked.link->believed());
+  while (linked.round < 50) linked.turn();
+  CHECK(childless());
+  CHECK(linked.starts() == 2);
+  CHECK(linked.link->believed());
+  linked.jobs.running = true;
+  linked.turn();
+  CHECK(!linked.link->believed());
+}
+
 TEST_CASE("a probe on the GPUs is ended when a job starts, and that is no failure") {
   auto loop = EventLoop::create().value();
   Linked linked(*loop, kPrepared + kConnects + "sleep 100");
