@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// When the agent runs its NCCL probe, how long it waits for one, and what it believes. The probes
-// here are shell scripts that speak the channel's JSON; there is one member, so nobody is met.
+// When the agent runs its NCCL probe, how long it waits for one, what it believes, and whom it meets.
+// The probes here are shell scripts that speak the channel's JSON, other members are the test.
 #include "daemon/agent/nccl_link.h"
 
 #include <sys/stat.h>
@@ -12,6 +12,8 @@
 #include <iterator>
 #include <memory>
 #include <string>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "tests/integration/supervise/zoo.h"
@@ -28,7 +30,8 @@ namespace {
 const std::string kPrepared =
     R"(hear; say '{"type":"nccl_prepared","library":"/l","note":"","nccl":"2.28.9","cuda":"13.0",)"
     R"("driver":"13.0","devices":[{"bus":"b","name":"g","free_bytes":5,"troubles":[]}],)"
-    R"("ids":["61","62"]}'; hear; )";
+    R"("ids":[")" +
+    std::string(256, '6') + R"(",")" + std::string(256, '7') + R"("]}'; hear; )";
 const std::string kConnects =
     R"(say '{"type":"nccl_phase","scope":"local","phase":"connect"}'; )";
 const std::string kDone = R"(say '{"type":"nccl_done","rung":"local"}'; hear)";
@@ -52,6 +55,7 @@ class Linked {
     config.nccl.interval = 1s;  // a round
     config.nccl.timeout = 5s;
     jobs.known = true;
+    surroundings.self = "a";
     surroundings.round = [this] { return round; };
     surroundings.identity = [] { return peer::Identity{}; };
     link = std::make_unique<NcclLink>(surroundings, "i", path("probe"), handlers());
@@ -71,7 +75,7 @@ class Linked {
     chmod(path("probe").c_str(), 0700);
   }
   /// The next round; what becomes due in it is begun.
-  void turn() { link->on_round(++round, {"a"}, "v"); }
+  void turn() { link->on_round(++round, eligible, "v"); }
   /// A round in which a probe starts, and all that comes of it.
   bool probe() {
     const long before = starts();
@@ -94,6 +98,7 @@ class Linked {
   config::Config config;
   agent::PeerLinkSurroundings surroundings{loop, config};
   std::int64_t round = 0;
+  std::vector<std::string> eligible{"a"};
   NcclLink::Jobs jobs;
   std::vector<Outcome> ran;
   std::vector<SkipReason> skipped;
@@ -297,4 +302,101 @@ TEST_CASE("while one that not even SIGKILL ends is there, it is counted and no o
   linked.config.nccl.timeout = 5s;
   REQUIRE(linked.probe());
   CHECK(linked.count(Outcome::ok) == 1);
+}
+
+namespace {
+
+/// Two members, of which the link's is the host; its own GPUs are well, and it waits for others.
+class Meeting : public Linked {
+ public:
+  explicit Meeting(EventLoop& event_loop)
+      : Linked(event_loop, kWell + R"(; say '{"type":"nccl_done","rung":"rail"}'; hear)") {
+    config.membership.members.resize(2);
+    config.membership.members[1].name = "b";
+    eligible = {"a", "b"};
+    turn();
+    REQUIRE(until([&] { return count(Outcome::ok) == 1; }));
+    turn_until(
+        loop, [] { return false; }, 100ms);  // for the word that this rung is over
+    for (int i = 0; i < 11; ++i) turn();     // two timeouts of 5 s, and one
+  }
+  void ask(const std::string& name, decltype(peer::Request::body) body) {
+    peer::Request request;
+    request.from.name = name;
+    request.body = std::move(body);
+    REQUIRE(NcclLink::is_about(request));
+    link->on_request(request, [this](const peer::Reply& reply) { replies.push_back(reply); });
+  }
+  bool until_replies(std::size_t number) {
+    return until([&, number] { return replies.size() == number; });
+  }
+  std::vector<peer::Reply> replies;
+};
+
+}  // namespace
+
+TEST_CASE("members meet, hand round their facts, and climb") {
+  auto loop = EventLoop::create().value();
+  Meeting meeting(*loop);
+  meeting.ask("b", peer::MeetGroup{"nccl-v", ""});
+  REQUIRE(meeting.until_replies(1));
+  const auto* fixed = std::get_if<peer::GroupFixed>(&meeting.replies[0].body);
+  REQUIRE(fixed != nullptr);
+  CHECK(fixed->members == std::vector<std::string>{"a", "b"});
+  wire::NcclFacts facts;
+  facts.nccl = "2.28.9";
+  facts.cuda = facts.driver = "13.0";
+  facts.devices = 1;
+  facts.ids.assign(wire::kNcclIds, wire::Blob(wire::kNcclIdBytes, 'b'));
+  meeting.ask("b", peer::MeetGroupBlob{fixed->context_id, wire::encode_facts(facts)});
+  REQUIRE(meeting.until_replies(2));
+  CHECK(std::holds_alternative<peer::GroupMet>(meeting.replies[1].body));
+  REQUIRE(meeting.until(childless));
+  CHECK(meeting.text_of("heard").find(R"("rung":"rail")") != std::string::npos);
+  CHECK(meeting.skipped.empty());
+  CHECK(meeting.link->odd_ones().empty());
+}
+
+TEST_CASE("a member with another NCCL is named, and nothing is run with it") {
+  auto loop = EventLoop::create().value();
+  Meeting meeting(*loop);
+  meeting.ask("b", peer::MeetGroup{"nccl-v", ""});
+  REQUIRE(meeting.until_replies(1));
+  const auto* fixed = std::get_if<peer::GroupFixed>(&meeting.replies[0].body);
+  REQUIRE(fixed != nullptr);
+  wire::NcclFacts facts;
+  facts.nccl = "2.27.7";
+  facts.cuda = facts.driver = "13.0";
+  facts.devices = 1;
+  facts.ids.assign(wire::kNcclIds, wire::Blob(wire::kNcclIdBytes, 'b'));
+  meeting.ask("b", peer::MeetGroupBlob{fixed->context_id, wire::encode_facts(facts)});
+  REQUIRE(meeting.until(childless));
+  CHECK(meeting.count(Outcome::mismatch) == 1);
+  CHECK(meeting.text_of("heard").find(R"("rung":"rail")") == std::string::npos);
+  REQUIRE(!meeting.link->odd_ones().empty());
+  // Who was away may have been repaired.
+  meeting.eligible = {"a"};
+  meeting.turn();
+  const auto& odd = meeting.link->odd_ones();
+  CHECK(std::find(odd.begin(), odd.end(), "b") == odd.end());
+}
+
+TEST_CASE("a meeting with strangers, or with facts that are none, is left") {
+  auto loop = EventLoop::create().value();
+  for (const bool is_stranger : {true, false}) {
+    INFO(is_stranger);
+    Meeting meeting(*loop);
+    const std::string name = is_stranger ? "x" : "b";
+    meeting.ask(name, peer::MeetGroup{"nccl-v", ""});
+    REQUIRE(meeting.until_replies(1));
+    const auto* fixed = std::get_if<peer::GroupFixed>(&meeting.replies[0].body);
+    REQUIRE(fixed != nullptr);
+    if (!is_stranger) {
+      meeting.ask(name, peer::MeetGroupBlob{fixed->context_id, wire::Blob{'{', '}'}});
+    }
+    REQUIRE(meeting.until(childless));
+    CHECK(meeting.skipped == std::vector<SkipReason>{SkipReason::unavailable});
+    CHECK(meeting.text_of("heard").find(R"("rung":"rail")") == std::string::npos);
+    CHECK(meeting.link->odd_ones().empty());
+  }
 }
