@@ -333,6 +333,15 @@ class Meeting : public Linked {
   std::vector<peer::Reply> replies;
 };
 
+wire::Blob facts_with(const std::string& nccl) {
+  wire::NcclFacts facts;
+  facts.nccl = nccl;
+  facts.cuda = facts.driver = "13.0";
+  facts.devices = 1;
+  facts.ids.assign(wire::kNcclIds, wire::Blob(wire::kNcclIdBytes, 'b'));
+  return wire::encode_facts(facts);
+}
+
 }  // namespace
 
 TEST_CASE("members meet, hand round their facts, and climb") {
@@ -343,12 +352,7 @@ TEST_CASE("members meet, hand round their facts, and climb") {
   const auto* fixed = std::get_if<peer::GroupFixed>(&meeting.replies[0].body);
   REQUIRE(fixed != nullptr);
   CHECK(fixed->members == std::vector<std::string>{"a", "b"});
-  wire::NcclFacts facts;
-  facts.nccl = "2.28.9";
-  facts.cuda = facts.driver = "13.0";
-  facts.devices = 1;
-  facts.ids.assign(wire::kNcclIds, wire::Blob(wire::kNcclIdBytes, 'b'));
-  meeting.ask("b", peer::MeetGroupBlob{fixed->context_id, wire::encode_facts(facts)});
+  meeting.ask("b", peer::MeetGroupBlob{fixed->context_id, facts_with("2.28.9")});
   REQUIRE(meeting.until_replies(2));
   CHECK(std::holds_alternative<peer::GroupMet>(meeting.replies[1].body));
   REQUIRE(meeting.until(childless));
@@ -364,12 +368,7 @@ TEST_CASE("a member with another NCCL is named, and nothing is run with it") {
   REQUIRE(meeting.until_replies(1));
   const auto* fixed = std::get_if<peer::GroupFixed>(&meeting.replies[0].body);
   REQUIRE(fixed != nullptr);
-  wire::NcclFacts facts;
-  facts.nccl = "2.27.7";
-  facts.cuda = facts.driver = "13.0";
-  facts.devices = 1;
-  facts.ids.assign(wire::kNcclIds, wire::Blob(wire::kNcclIdBytes, 'b'));
-  meeting.ask("b", peer::MeetGroupBlob{fixed->context_id, wire::encode_facts(facts)});
+  meeting.ask("b", peer::MeetGroupBlob{fixed->context_id, facts_with("2.27.7")});
   REQUIRE(meeting.until(childless));
   CHECK(meeting.count(Outcome::mismatch) == 1);
   CHECK(meeting.text_of("heard").find(R"("rung":"rail")") == std::string::npos);
@@ -391,9 +390,8 @@ TEST_CASE("a meeting with strangers, or with facts that are none, is left") {
     REQUIRE(meeting.until_replies(1));
     const auto* fixed = std::get_if<peer::GroupFixed>(&meeting.replies[0].body);
     REQUIRE(fixed != nullptr);
-    if (!is_stranger) {
-      meeting.ask(name, peer::MeetGroupBlob{fixed->context_id, wire::Blob{'{', '}'}});
-    }
+    const wire::Blob blob = is_stranger ? facts_with("2.28.9") : wire::Blob{'{', '}'};
+    meeting.ask(name, peer::MeetGroupBlob{fixed->context_id, blob});
     REQUIRE(meeting.until(childless));
     CHECK(meeting.skipped == std::vector<SkipReason>{SkipReason::unavailable});
     CHECK(meeting.text_of("heard").find(R"("rung":"rail")") == std::string::npos);
