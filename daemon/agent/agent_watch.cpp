@@ -60,6 +60,7 @@ void Agent::on_finding(const wire::Finding& finding) {
 }
 
 void Agent::on_jobs(const wire::WatchedJobs& jobs) {
+  watched_jobs_ = jobs;
   jobs_.clear();
   for (const wire::WatchedJob& job : jobs.jobs) {
     jobs_.push_back({job.job, job.ranks, job.missing, job.processes, job.world_size, job.backend,

@@ -31,6 +31,7 @@ wire::WatchedJob as_packet(const processes::Job& job) {
   out.backend = std::string(model::name(job.backend));
   out.torch = job.torch;
   out.nccl = job.nccl;
+  out.cuda = job.cuda;
   out.stalled = job.stalled;
   return out;
 }
@@ -60,6 +61,7 @@ void ProcessSource::scan(base::TimePoint now) {
   for (const processes::Job& job : report.jobs) {
     if (jobs.jobs.size() < kMostJobs) jobs.jobs.push_back(as_packet(job));
   }
+  jobs.driver = report.driver;
   sink_(jobs);
   for (const processes::Finding& finding : report.findings) {
     if (finding.confidence != model::Confidence::low) tell(finding);

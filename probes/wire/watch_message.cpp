@@ -58,11 +58,11 @@ void fields(auto& f, M& m) {
 template <Is<WatchedJob> M>
 void fields(auto& f, M& m) {
   f("job", m.job, "ranks", m.ranks, "missing", m.missing, "processes", m.processes, "world_size",
-    m.world_size, "backend", m.backend, "torch", m.torch, "nccl", m.nccl, "stalled", m.stalled);
+    m.world_size, "backend", m.backend, "torch", m.torch, "nccl", m.nccl, "cuda", m.cuda, "stalled", m.stalled);
 }
 template <Is<WatchedJobs> M>
 void fields(auto& f, M& m) {
-  f("jobs", m.jobs);
+  f("jobs", m.jobs, "driver", m.driver);
 }
 template <Is<WatchTrouble> M>
 void fields(auto& f, M& m) {

@@ -97,13 +97,14 @@ struct WatchedJob {
   int processes = 0;
   int world_size = 0;   ///< 0: not known
   std::string backend;  ///< gloo, nccl, unknown
-  std::string torch, nccl;
+  std::string torch, nccl, cuda;
   bool stalled = false;
 };
 
 /// All jobs of now; replaces those told before.
 struct WatchedJobs {
   std::vector<WatchedJob> jobs;
+  std::string driver;  ///< NVIDIA's, of this host; empty where there is none
 };
 
 /// A followed file is gone, or is another one now.
