@@ -245,6 +245,7 @@ void Agent::tick() {
   nccl_->on_round(round, eligible, view_hash_);
   rounds_done_ = rounds_done_ || (worker_->running() && round_ > 0 && round_ > first_round_);
   if (first_round_ == 0) first_round_ = round_;
+  share_versions();
   count_probes();
   warn(now);
   evaluate();

@@ -33,6 +33,7 @@
 #include "daemon/agent/ledger.h"
 #include "daemon/agent/memory.h"
 #include "daemon/agent/nccl_link.h"
+#include "daemon/agent/node_versions.h"
 #include "daemon/agent/peer_link.h"
 #include "daemon/agent/resolver.h"
 #include "daemon/agent/sightings.h"
@@ -154,6 +155,14 @@ class Agent {
   model::MemberState member_state(const std::string& name) const;
   /// Members whose build or round length is not the commonest one.
   std::vector<state::Claim> odd_ones() const;
+  // agent_versions.cpp
+  static constexpr const char* kGlooBuild = "Gloo";
+  Versions own_versions() const;
+  void share_versions();
+  std::vector<OddVersion> all_odd_versions() const;
+  /// In which versions that member differs; empty where it does not.
+  std::string why_odd(const std::string& member) const;
+
   std::optional<double> wall_skew_seconds(const std::string& name) const;
 
   /// Group runs that fail once are collateral of what the edges name within the same seconds; a
@@ -166,6 +175,9 @@ class Agent {
     std::string advertised;             ///< where its own list has it; empty: by name
     std::string build;                  ///< of its Gloo worker
     std::int64_t interval_ms = 0;       ///< of its rounds
+    Versions versions;                  ///< as it told them
+    Versions told_versions;             ///< of ours, that it has
+    std::unique_ptr<peer::Call> versions_call;
     std::optional<base::TimePoint> heard_udp;
     std::optional<base::TimePoint> stranger_at;  ///< somebody else first spoke in its name
     std::string host;                            ///< where its datagrams and calls come from
@@ -205,6 +217,7 @@ class Agent {
   std::string store_text_;
   Sightings sightings_;
   std::vector<exporters::Job> jobs_;
+  wire::WatchedJobs watched_jobs_;
   std::unique_ptr<peer::Server> server_;
   std::unique_ptr<peer::WitnessSocket> witness_;
   std::map<std::string, std::unique_ptr<PeerLink>> links_;

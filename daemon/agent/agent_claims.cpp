@@ -4,6 +4,7 @@
 // settings are not everybody's, whose clock is off, who damages what it sends to the group.
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "daemon/agent/agent.h"
 #include "daemon/agent/unlike_the_rest.h"
@@ -23,11 +24,9 @@ constexpr std::chrono::seconds kMisconfigLasts{30};
 }  // namespace
 
 std::vector<state::Claim> Agent::odd_ones() const {
-  std::map<std::string, std::string> builds{{config_.node, worker_->build()}};
   std::map<std::string, std::string> intervals{
       {config_.node, std::to_string(config_.edge.interval.count())}};
   for (const auto& [name, facts] : facts_) {
-    builds[name] = facts.build;
     if (facts.interval_ms != 0) intervals[name] = std::to_string(facts.interval_ms);
   }
   std::vector<state::Claim> claims;
@@ -41,7 +40,9 @@ std::vector<state::Claim> Agent::odd_ones() const {
     made.highest = model::VerdictState::ticket;
     claims.push_back(made);
   };
-  for (const std::string& name : unlike_the_rest(builds, config_.node)) {
+  std::set<std::string> odd;
+  for (const OddVersion& one : all_odd_versions()) odd.insert(one.member);
+  for (const std::string& name : odd) {
     claim(name, model::Reason::version_mismatch, model::Fingerprint::version_mismatch);
   }
   for (const std::string& name : nccl_->odd_ones()) {

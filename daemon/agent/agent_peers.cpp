@@ -54,6 +54,7 @@ peer::Identity Agent::identity() const {
   }
   identity.view_hash = view_hash_;
   identity.interval_ms = config_.edge.interval.count();
+  identity.versions = own_versions();
   const TimePoint now = Clock::now();
   identity.round_ms = clock_.round_ms(now);
   const auto wall =
@@ -181,6 +182,7 @@ bool Agent::on_identity(const peer::Identity& identity, const std::string& remot
   facts.wall_offset_ms = identity.wall_offset_ms;
   facts.view = short_view(identity.view_hash);
   if (!identity.build.empty()) facts.build = identity.build;
+  facts.versions = identity.versions;
   if (identity.interval_ms != 0) facts.interval_ms = identity.interval_ms;
   if (changed) {
     if (const auto unusable = link.why_unusable(identity)) {

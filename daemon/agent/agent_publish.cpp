@@ -155,6 +155,9 @@ std::vector<exporters::ActiveFingerprint> Agent::active_fingerprints() {
     entry.since = first ? verdict.since : std::min(entry.since, verdict.since);
     entry.evidence.push_back(std::string(model::name(verdict.kind)) + " " + verdict.entity + " " +
                              std::string(model::name(verdict.reason)));
+    if (verdict.reason != model::Reason::version_mismatch) continue;
+    const std::string why = why_odd(verdict.entity);
+    if (!why.empty()) entry.evidence.back() += ": " + why;
   }
   // Tier B alone is a symptom; three times in a row with nobody named it is worth telling.
   if (active.empty() && group_ && group_->failed_runs() >= kBelievedGroupFailures) {

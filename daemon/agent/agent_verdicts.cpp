@@ -133,6 +133,10 @@ void Agent::record_transition(exporters::Event event) {
     event.text = std::string(model::name(verdict.kind)) + " " + verdict.entity + " " +
                  std::string(model::name(verdict.reason)) + " (" +
                  std::string(model::name(verdict.fingerprint)) + ")";
+    if (verdict.reason == model::Reason::version_mismatch) {
+      const std::string why = why_odd(verdict.entity);
+      if (!why.empty()) event.text += ": " + why;
+    }
   }
   ledger_.record(std::move(event));
 }

@@ -65,6 +65,7 @@ void Agent::on_finding(const wire::Finding& finding) {
 }
 
 void Agent::on_jobs(const wire::WatchedJobs& jobs) {
+  watched_jobs_ = jobs;
   jobs_.clear();
   jobs_told_ = true;
   job_libnccl_pid_ = 0;

@@ -10,10 +10,10 @@
 
 namespace collwatch::agent {
 
-/// `values`: member -> its value; empty values are unknown and neither counted nor named. The
-/// commonest value is right; where none is, that of `self` is, for with two nobody can say.
-inline std::vector<std::string> unlike_the_rest(const std::map<std::string, std::string>& values,
-                                                const std::string& self) {
+/// `values`: member -> its value; empty values are unknown and not counted. The commonest one; where
+/// none is, that of `self`, for with two nobody can say.
+inline std::string common_value(const std::map<std::string, std::string>& values,
+                                const std::string& self) {
   std::map<std::string, int> count;
   for (const auto& [member, value] : values) {
     if (!value.empty()) ++count[value];
@@ -23,6 +23,13 @@ inline std::vector<std::string> unlike_the_rest(const std::map<std::string, std:
   for (const auto& [value, members] : count) {
     if (common.empty() || members > count[common]) common = value;
   }
+  return common;
+}
+
+/// Those whose value is known and not the common one.
+inline std::vector<std::string> unlike_the_rest(const std::map<std::string, std::string>& values,
+                                                const std::string& self) {
+  const std::string common = common_value(values, self);
   std::vector<std::string> odd;
   for (const auto& [member, value] : values) {
     if (!value.empty() && value != common) odd.push_back(member);

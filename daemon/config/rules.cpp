@@ -121,9 +121,9 @@ void check_watch(const Config& c, const Say& complain) {
   if (ras != "localhost" && family_of(ras) == 0) {
     complain("watch.ras.address", "'" + ras + "' is not a numeric address");
   }
-  if (c.watch.ras_mode == "safe" && c.watch.processes.count() == 0) {
+  if (c.watch.ras_mode != "never" && c.watch.processes.count() == 0) {
     complain("watch.ras.mode",
-             "safe needs watch.processes.interval: which NCCL a job has shows "
+             "needs watch.processes.interval: which NCCL a job has shows "
              "in its processes");
   }
 }

@@ -19,6 +19,34 @@ Json to_json(const Blob& blob) {
   return Json::binary({blob.begin(), blob.end()});
 }
 
+/// Names and versions by turns. More than ours may come from a later one.
+constexpr std::size_t kMaxVersionTexts = 8 * kMaxVersions;
+
+Json to_json(const std::map<std::string, std::string>& versions) {
+  Json out = Json::array();
+  for (const auto& [what, version] : versions) {
+    if (out.size() >= 2 * kMaxVersions) break;
+    out.push_back(printable(what, kMaxNameBytes));
+    out.push_back(printable(version, kMaxBuildBytes));
+  }
+  return out;
+}
+
+std::map<std::string, std::string> versions_from(Fields& fields, const Json* field) {
+  std::map<std::string, std::string> versions;
+  std::string what;
+  for (const Json& item : fields.array(field, kMaxVersionTexts)) {
+    const std::string text = fields.text(&item, kMaxNameBytes, true);
+    if (what.empty()) {
+      what = text;
+      continue;
+    }
+    if (versions.size() < kMaxVersions) versions[what] = text;
+    what.clear();
+  }
+  return versions;
+}
+
 Json to_json(const Identity& from) {
   Json trouble;
   if (from.worker_trouble) trouble = model::name(*from.worker_trouble);
@@ -33,6 +61,7 @@ Json to_json(const Identity& from) {
               {"round_ms", from.round_ms},
               {"wall_offset_ms", from.wall_offset_ms},
               {"interval_ms", from.interval_ms},
+              {"versions", to_json(from.versions)},
               {"cookie", from.cookie}};
 }
 
@@ -55,6 +84,7 @@ Identity identity_from(Fields& fields) {
   if (const Json* interval = fields.at("interval_ms")) {
     from.interval_ms = fields.integer<std::int64_t>(interval, 0);
   }
+  if (const Json* versions = fields.at("versions")) from.versions = versions_from(fields, versions);
   if (const Json* cookie = fields.at("cookie")) {
     from.cookie = fields.integer<std::uint64_t>(cookie);
   }

@@ -16,6 +16,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -39,6 +40,7 @@ inline constexpr std::size_t kMaxContextIdBytes = 192;
 inline constexpr std::size_t kMaxBlobBytes = 4096;
 inline constexpr std::size_t kMaxTextBytes = 512;  ///< sentences; longer ones are cut when encoded
 inline constexpr std::size_t kMaxGroupMembers = 64;
+inline constexpr std::size_t kMaxVersions = 24;
 inline constexpr std::size_t kMaxWitnessEdges = 22;
 
 using Blob = std::vector<char>;
@@ -60,6 +62,8 @@ struct Identity {
   std::int64_t wall_offset_ms = 0;  ///< its wall clock minus its round clock
   std::uint64_t cookie = 0;         ///< for the receiver to show from now on; 0: none
   std::int64_t interval_ms = 0;     ///< of its rounds; 0: it did not say
+  /// What it and its jobs run, by the name of what it is: at most kMaxVersions.
+  std::map<std::string, std::string> versions;
 };
 
 /// "Are you there, and how is your worker?" Answered at once with an empty Reply.

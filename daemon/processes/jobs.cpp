@@ -44,6 +44,7 @@ Job job_of(const std::vector<const Process*>& members, const Job* before) {
     job.backend = std::max(job.backend, process->backend);  // NCCL beside Gloo groups is usual
     if (job.torch.empty()) job.torch = process->torch;
     if (job.nccl.empty()) job.nccl = process->nccl;
+    if (job.cuda.empty()) job.cuda = process->cuda;
     job.stalled = job.stalled && process->progress == Progress::stalled;
   }
   job.ranks.assign(present.begin(), present.end());

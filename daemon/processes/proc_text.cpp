@@ -197,6 +197,16 @@ std::vector<TcpSocket> parse_tcp(std::string_view text) {
   return sockets;
 }
 
+std::string driver_version(std::string_view text) {
+  const std::size_t line_end = text.find('\n');
+  for (const std::string_view word : words_of(text.substr(0, line_end))) {
+    const bool is_version = word.size() <= 32 && word.find('.') != std::string_view::npos &&
+                            word.find_first_not_of("0123456789.") == std::string_view::npos;
+    if (is_version) return std::string(word);
+  }
+  return "";
+}
+
 std::vector<std::string> parse_interfaces(std::string_view net_dev) {
   std::vector<std::string> names;
   for (const std::string_view line : lines_of(net_dev)) {

@@ -48,6 +48,9 @@ std::vector<TcpSocket> parse_tcp(std::string_view text);
 /// From the bytes of an address in network order, 4 or 16.
 std::string address_text(const unsigned char* bytes, std::size_t length);
 
+/// The version of NVIDIA's driver in /proc/driver/nvidia/version; empty where there is none.
+std::string driver_version(std::string_view text);
+
 /// The names of /proc/net/dev.
 std::vector<std::string> parse_interfaces(std::string_view net_dev);
 

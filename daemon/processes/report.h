@@ -117,7 +117,7 @@ struct Job {
   int processes = 0;         ///< those of unknown rank too
   int world_size = 0;        ///< 0: not known
   Backend backend = Backend::unknown;
-  std::string torch, nccl;
+  std::string torch, nccl, cuda;
   bool stalled = false;  ///< every rank of it here is
 };
 
@@ -143,6 +143,7 @@ struct ProcessReport {
   std::vector<Process> processes;        ///< ranks, by job and rank
   std::vector<Job> jobs;
   std::vector<Finding> findings;
+  std::string driver;  ///< NVIDIA's version; empty where there is none
   int looked_at = 0;
   int unreadable = 0;  ///< other users' processes
   int blocked = 0;     ///< in state D at first sight: reading them could block us too

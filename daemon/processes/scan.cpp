@@ -50,6 +50,7 @@ class Look {
 
   ProcessReport done() {
     uptime_ = read_uptime();
+    report_.driver = driver_version(read_some(here_.proc + "/driver/nvidia/version", 1024).data);
     own_ = read_namespaces(here_.proc + "/self");
     for (const int pid : numbered_entries(here_.proc, kMostProcesses)) {
       if (too_late()) break;

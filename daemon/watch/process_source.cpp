@@ -44,6 +44,7 @@ wire::WatchedJob as_packet(const processes::Job& job) {
   out.backend = std::string(model::name(job.backend));
   out.torch = job.torch;
   out.nccl = job.nccl;
+  out.cuda = job.cuda;
   out.stalled = job.stalled;
   return out;
 }
@@ -75,6 +76,7 @@ void ProcessSource::scan(base::TimePoint now) {
     jobs.jobs.push_back(as_packet(job));
     add_libnccl(jobs.jobs.back(), report.processes);
   }
+  jobs.driver = report.driver;
   sink_(jobs);
   for (const processes::Finding& finding : report.findings) {
     if (finding.confidence != model::Confidence::low) tell(finding);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Rendezvous as a job does it: a store, a ProcessGroupGloo made through it, one all_reduce.
+#include "probes/c10d/torch_group.h"
+
 #include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
-#include "probes/c10d/torch_group.h"
 #include "probes/c10d/torch_ops.h"
 
 namespace collwatch::c10d_probe {

@@ -58,12 +58,12 @@ void fields(auto& f, M& m) {
 template <Is<WatchedJob> M>
 void fields(auto& f, M& m) {
   f("job", m.job, "ranks", m.ranks, "missing", m.missing, "processes", m.processes, "world_size",
-    m.world_size, "backend", m.backend, "torch", m.torch, "nccl", m.nccl, "stalled", m.stalled,
-    "nccl_library", m.nccl_library, "nccl_pid", m.nccl_pid);
+    m.world_size, "backend", m.backend, "torch", m.torch, "nccl", m.nccl, "cuda", m.cuda, "stalled",
+    m.stalled, "nccl_library", m.nccl_library, "nccl_pid", m.nccl_pid);
 }
 template <Is<WatchedJobs> M>
 void fields(auto& f, M& m) {
-  f("jobs", m.jobs);
+  f("jobs", m.jobs, "driver", m.driver);
 }
 template <Is<WatchTrouble> M>
 void fields(auto& f, M& m) {

@@ -97,7 +97,7 @@ struct WatchedJob {
   int processes = 0;
   int world_size = 0;   ///< 0: not known
   std::string backend;  ///< gloo, nccl, unknown
-  std::string torch, nccl;
+  std::string torch, nccl, cuda;
   bool stalled = false;
   std::string nccl_library;   ///< that a process of it has mapped; empty: none
   std::int64_t nccl_pid = 0;  ///< that process
@@ -106,6 +106,7 @@ struct WatchedJob {
 /// All jobs of now; replaces those told before.
 struct WatchedJobs {
   std::vector<WatchedJob> jobs;
+  std::string driver;  ///< NVIDIA's, of this host; empty where there is none
 };
 
 /// A followed file is gone, or is another one now.

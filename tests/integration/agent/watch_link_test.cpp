@@ -131,7 +131,7 @@ TEST_CASE("training jobs arrive, and are forgotten with the watcher that told th
       *loop, "hear; " + kHello + "; hear; " +
                  R"(say '{"type":"watched_jobs","jobs":[{"job":"slurm:1","ranks":[1],"missing":[],)"
                  R"("processes":1,"world_size":2,"backend":"gloo","torch":"","nccl":"",)"
-                 R"("stalled":false,"nccl_library":"/l","nccl_pid":7}]}'; )" +
+                 R"("cuda":"","stalled":false,"nccl_library":"/l","nccl_pid":7}],"driver":""}'; )" +
                  kBeat + "; sleep 0.3; exit 3");
   config::Config::Watch wanted = Linked::wanted("", false);
   wanted.processes = 4000ms;

@@ -26,12 +26,13 @@ std::map<std::string, peer::Request> all_requests() {
 }
 
 std::map<std::string, peer::Reply> all_replies() {
-  return {{"here", samples::reply(std::monostate{})},
-          {"pair_met", samples::reply(peer::PairMet{"b007-3", {'z', '\0'}})},
-          {"group_fixed", samples::reply(peer::GroupFixed{"b007-4", 1, 42, {"a", "b"}, {"c"}, true})},
-          {"group_met", samples::reply(peer::GroupMet{{{'1'}, {'2'}}})},
-          {"refusal",
-           samples::reply(peer::Refusal{peer::RefusalReason::duplicate_name, "two of you"})}};
+  return {
+      {"here", samples::reply(std::monostate{})},
+      {"pair_met", samples::reply(peer::PairMet{"b007-3", {'z', '\0'}})},
+      {"group_fixed", samples::reply(peer::GroupFixed{"b007-4", 1, 42, {"a", "b"}, {"c"}, true})},
+      {"group_met", samples::reply(peer::GroupMet{{{'1'}, {'2'}}})},
+      {"refusal",
+       samples::reply(peer::Refusal{peer::RefusalReason::duplicate_name, "two of you"})}};
 }
 
 Json parsed(const std::string& body) {
@@ -84,6 +85,7 @@ TEST_CASE("the fields of an identity and of a body arrive as they were sent") {
   CHECK(request.from.round_ms == sent.round_ms);
   CHECK(request.from.wall_offset_ms == sent.wall_offset_ms);
   CHECK(request.from.interval_ms == sent.interval_ms);
+  CHECK(request.from.versions == sent.versions);
   CHECK(request.from.cookie == sent.cookie);
   CHECK(request.shows == 0xfedcba9876543211);
   CHECK(std::get<peer::MeetPair>(request.body).blob == peer::Blob{'\0', 'x', '\xff'});
@@ -180,11 +182,13 @@ TEST_CASE("what a later version adds is ignored") {
 TEST_CASE("what an older agent does not say yet reads as unsaid") {
   Json request = parsed(peer::encode(all_requests().at("dial")));
   request["from"].erase("interval_ms");
+  request["from"].erase("versions");
   request["from"].erase("cookie");
   request.erase("shows");
   const auto decoded = peer::decode_request(peer::to_cbor(request));
   REQUIRE(decoded);
   CHECK(decoded->from.interval_ms == 0);
+  CHECK(decoded->from.versions.empty());
   CHECK(decoded->from.cookie == 0);
   CHECK(decoded->shows == 0);
   Json witness = parsed(peer::encode(samples::witness()));
@@ -195,6 +199,28 @@ TEST_CASE("what an older agent does not say yet reads as unsaid") {
   CHECK(heard->shows == 0);
   CHECK(heard->edges[0].word.late_ms == attribute::EdgeWord{}.late_ms);
   CHECK(heard->edges[0].word.lost == attribute::EdgeWord{}.lost);
+}
+
+TEST_CASE("a later agent may tell more versions than we take; what is none is refused") {
+  Json request = parsed(peer::encode(all_requests().at("dial")));
+  Json& versions = request["from"]["versions"];
+  versions = Json::array();
+  for (std::size_t i = 0; i < 2 * peer::kMaxVersions; ++i) {
+    versions.push_back("what " + std::to_string(i));
+    versions.push_back("1");
+  }
+  versions.push_back("without a version");
+  const auto decoded = peer::decode_request(peer::to_cbor(request));
+  REQUIRE(decoded);
+  CHECK(decoded->from.versions.size() == peer::kMaxVersions);
+  versions = Json::array({"driver", 5});
+  CHECK_FALSE(peer::decode_request(peer::to_cbor(request)));
+  versions = "driver";
+  CHECK_FALSE(peer::decode_request(peer::to_cbor(request)));
+  // Ours is cut where it is written.
+  peer::Request sent = all_requests().at("dial");
+  for (int i = 0; i < 99; ++i) sent.from.versions["what " + std::to_string(i)] = "1";
+  CHECK(peer::decode_request(peer::encode(sent))->from.versions.size() == peer::kMaxVersions);
 }
 
 TEST_CASE("an edge's words that only a later version knows become the vague ones") {
@@ -226,9 +252,10 @@ TEST_CASE("a missing, mistyped or oversized field is refused") {
     INFO(item.key());
     Json broken = good;
     broken["from"].erase(item.key());
-    const bool appended = item.key() == "interval_ms" || item.key() == "cookie";
+    const bool appended =
+        item.key() == "interval_ms" || item.key() == "cookie" || item.key() == "versions";
     CHECK(request_ok(broken) == appended);
-    broken["from"][item.key()] = Json::array();
+    broken["from"][item.key()] = Json::object();
     CHECK_FALSE(request_ok(broken));
   }
   const auto with = [&](const char* key, const Json& value) {

@@ -28,6 +28,7 @@ inline peer::Identity identity(const std::string& name = "node-a") {
   from.round_ms = 1'700'000'000'123;
   from.wall_offset_ms = -3600;
   from.interval_ms = 1000;
+  from.versions = {{"NVIDIA driver", "535.129.03"}, {"libtorch of the system", "2.6.0"}};
   from.cookie = 0xfedcba9876543210;
   return from;
 }

@@ -89,6 +89,16 @@ TEST_CASE("a hosts file is read as the resolver reads it: the first line with th
   CHECK(loopback_of_name(text, "").empty());
 }
 
+TEST_CASE("the version of NVIDIA's driver, of both of its modules") {
+  CHECK(driver_version("NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.129.03  Thu Oct 19 "
+                       "18:56:32 UTC 2023\nGCC version:  gcc version 11.4.0\n") == "535.129.03");
+  CHECK(
+      driver_version("NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  560.35.03  Release "
+                     "Build  (dvs-builder@U16)\n") == "560.35.03");
+  CHECK(driver_version("GCC\n535.1\n").empty());
+  CHECK(driver_version("").empty());
+}
+
 TEST_CASE("interfaces, the innermost pid, files of a maps text") {
   CHECK(parse_interfaces("Inter-|   Receive\n face |bytes\n    lo: 1 2\n  eth0:7 8\n") ==
         std::vector<std::string>{"lo", "eth0"});

@@ -53,10 +53,12 @@ TEST_CASE("every message of the watcher's conversation round-trips") {
                             3, "h", "slurm:1", "/l/a.log", 40, "text"}),
         R"({"file":"/l/a.log","fingerprint":"gloo_peer_lost","host":"h","job":"slurm:1","line":40,)"
         R"("rank":3,"role":"initiating","source":"kernel","text":"text","type":"finding"})");
-  check(FromWatcher(WatchedJobs{{{"slurm:1", {1, 2}, {3}, 4, 5, "gloo", "6", "7", true, "/l", 9}}}),
-        R"({"jobs":[{"backend":"gloo","job":"slurm:1","missing":[3],"nccl":"7","nccl_library":"/l",)"
-        R"("nccl_pid":9,"processes":4,)"
-        R"("ranks":[1,2],"stalled":true,"torch":"6","world_size":5}],"type":"watched_jobs"})");
+  check(
+      FromWatcher(
+          WatchedJobs{{{"slurm:1", {1, 2}, {3}, 4, 5, "gloo", "6", "7", "8", true, "/l", 9}}, "9"}),
+      R"({"driver":"9","jobs":[{"backend":"gloo","cuda":"8","job":"slurm:1","missing":[3],"nccl":"7",)"
+      R"("nccl_library":"/l","nccl_pid":9,"processes":4,)"
+      R"("ranks":[1,2],"stalled":true,"torch":"6","world_size":5}],"type":"watched_jobs"})");
   check(FromWatcher(FileForgotten{1, 2}), R"({"device":1,"inode":2,"type":"file_forgotten"})");
   check(
       FromWatcher(Heartbeat{1, 2, 3, 4, 7, 8, 5, 6, {{model::Source::kernel, "t"}}, "why", {"j"}}),
