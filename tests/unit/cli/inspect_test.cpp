@@ -38,7 +38,7 @@ processes::ProcessReport sample() {
   report.looked_at = 20;
   report.unreadable = 3;
   report.processes = {process};
-  report.jobs = {{"slurm:17", {8, 9, 10, 12}, {11}, 4, 64, Backend::gloo, "2.6.0", "", true}};
+  report.jobs = {{"slurm:17", {8, 9, 10, 12}, {11}, 4, 64, Backend::gloo, "2.6.0", "", "", true}};
   report.findings = {{model::Fingerprint::gloo_fallback_on_gpu,
                       model::Confidence::low,
                       "slurm:17",
