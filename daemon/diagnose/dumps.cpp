@@ -67,8 +67,8 @@ Event event_of(const flight::Sight& sight, const flight::Trouble& trouble, int f
   event.code = sight.code;
   event.is_strong = false;
   event.fields["group"] = trouble.group_name;
-  if (!sight.op.empty()) event.fields["op"] = sight.op;
-  if (sight.seq >= 0) event.fields["seq"] = std::to_string(sight.seq);
+  event.fields["op"] = trouble.op;
+  event.fields["seq"] = std::to_string(trouble.seq);
   if (sight.enqueued >= 0) event.fields["last_enqueued"] = std::to_string(sight.enqueued);
   if (sight.completed >= 0) event.fields["last_completed"] = std::to_string(sight.completed);
   return event;

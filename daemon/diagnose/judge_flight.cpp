@@ -37,8 +37,12 @@ std::string cause_of(const Trouble& trouble) {
         return "ranks do not call the same in number " + std::to_string(trouble.seq) + " of " +
                trouble.group + ": another " + trouble.what +
                ", and no majority says which is right";
-      return verb(trouble.odd, "calls", "call") + " a collective of another " + trouble.what +
-             " than the others: number " + std::to_string(trouble.seq) + " of " + trouble.group;
+      const std::string does =
+          trouble.what == "operation"
+              ? verb(trouble.odd, "calls", "call") + " another operation"
+              : verb(trouble.odd, "passes", "pass") + " tensors of another " + trouble.what;
+      return does + " than the others in number " + std::to_string(trouble.seq) + " of " +
+             trouble.group;
     }
     case Finding::crossed:
       return "ranks wait for each other in different process groups: " +

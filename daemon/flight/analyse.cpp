@@ -23,6 +23,12 @@ std::string numbered(const Item& item, const Words& words) {
   return described(item, words) + ", number " + std::to_string(item.seq);
 }
 
+/// Gloo never moves a state on.
+std::string how_far(const Item& item, const Words& words) {
+  if (item.is_done) return "over";
+  return words.text(item.op).rfind("gloo:", 0) == 0 ? "not over" : state_name(item.state);
+}
+
 /// Where one rank is; `item` is what it is about, if it has called it.
 Sight sight_of(const Member& member, const Item* item, bool waits, const GroupView& view,
                const Words& words) {
@@ -36,14 +42,12 @@ Sight sight_of(const Member& member, const Item* item, bool waits, const GroupVi
   const Item* const shown = item != nullptr ? item : member.last();
   if (shown != nullptr) {
     sight.number = shown->number;
-    sight.op = short_name(words.text(shown->op));
-    sight.seq = shown->seq;
     sight.code = words.text(shown->entry->code);
   }
   const std::string in = " of " + view.title();
   if (item != nullptr) {
     sight.text = (waits ? "waits in " : "called ") + numbered(*item, words) + in + " (" +
-                 state_name(item->is_done ? State::completed : item->state) + ")";
+                 how_far(*item, words) + ")";
   } else if (shown != nullptr) {
     sight.text = "last called " + numbered(*shown, words) + in;
   } else {

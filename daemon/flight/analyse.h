@@ -34,9 +34,7 @@ struct Sight {
   long number = 0;  ///< entry in the dump, from 1; 0: none shows it
   bool waits = false;
   std::string text;
-  std::string op;  ///< of that entry
-  std::int64_t seq = -1;
-  std::string code;
+  std::string code;  ///< where that entry was called
   std::int64_t enqueued = -1, completed = -1;
 };
 

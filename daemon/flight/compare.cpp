@@ -110,6 +110,14 @@ std::optional<Difference> by_sums(const std::vector<Vote>& votes, const Words& w
   return found;
 }
 
+/// "[[4, 4]]" of a single tensor is "[4, 4]" for people; of none there is nothing to say.
+std::string shapes(const std::string& all) {
+  if (all.size() <= 2) return {};
+  const bool is_single = all.find("], [") == std::string::npos && all.find("]]") == all.size() - 2;
+  const std::string text = is_single ? all.substr(1, all.size() - 2) : all;
+  return text.size() > 120 ? text.substr(0, 120) + "..." : text;
+}
+
 }  // namespace
 
 std::string short_name(const std::string& op) {
@@ -121,13 +129,10 @@ std::string described(const Item& item, const Words& words) {
   std::string text = short_name(words.text(item.op));
   const Entry& entry = *item.entry;
   if (!item.is_single) return text;
-  const auto kept = [&](Word word) {
-    const std::string& all = words.text(word);
-    return all.size() > 120 ? all.substr(0, 120) + "..." : all;
-  };
-  if (entry.inputs != kNoWord) text += " of " + kept(entry.inputs);
-  if (entry.outputs != kNoWord && entry.outputs != entry.inputs)
-    text += " into " + kept(entry.outputs);
+  const std::string in = shapes(words.text(entry.inputs));
+  const std::string out = shapes(words.text(entry.outputs));
+  if (!in.empty()) text += " of " + in;
+  if (!out.empty() && out != in) text += " into " + out;
   const Word type = entry.input_types != kNoWord ? entry.input_types : entry.output_types;
   if (const std::string& name = words.text(type); name.size() > 2)
     text += " " + name.substr(1, name.size() - 2);

@@ -76,6 +76,7 @@ TEST_CASE("dumps: the rank that never called it is the initiating one") {
     CHECK(verdict.root_cause ==
           "rank 2 has never called all_reduce, number 3 of group 0 (default_pg), in which ranks 0, "
           "1 and 3 wait");
+    CHECK(mentions(verdict.why, manner == Recorder::Manner::gloo ? "(not over)" : "(started)"));
     CHECK(mentions(verdict.why, "nccl_trace_rank_2:2) last called all_gather"));
     CHECK(mentions(verdict.missing_evidence, "rank 2's own log"));
     CHECK_THAT(verdict.next_action, ContainsSubstring("Find out what rank 2 does instead"));
@@ -84,6 +85,9 @@ TEST_CASE("dumps: the rank that never called it is the initiating one") {
     CHECK(diagnosis.findings[0].role == catalogue::Role::initiating);
     CHECK(diagnosis.findings[1].role == catalogue::Role::collateral);
     CHECK(diagnosis.findings[1].fields.at("seq") == "3");
+    CHECK(diagnosis.findings[0].fields.at("op") == "all_reduce");
+    if (manner == Recorder::Manner::gloo)
+      CHECK_THAT(verdict.fix, ContainsSubstring("instead of all_reduce"));
     CHECK(diagnosis.findings[0].fields.at("last_enqueued") == "2");
     REQUIRE(diagnosis.ranks.size() == 4);
     CHECK(diagnosis.ranks[2].state == "silent");
@@ -101,10 +105,10 @@ TEST_CASE("dumps: a mismatch names the odd rank with high confidence") {
   CHECK(verdict.confidence == Confidence::high);
   CHECK(verdict.initiating->rank == 3);
   CHECK(verdict.root_cause ==
-        "rank 3 calls a collective of another size than the others: number 3 of group 0 "
+        "rank 3 passes tensors of another size than the others in number 3 of group 0 "
         "(default_pg)");
-  CHECK(mentions(verdict.why, "in the dumps, rank 3: all_reduce of [[8]] Float"));
-  CHECK(mentions(verdict.why, "in the dumps, ranks 0, 1 and 2: all_reduce of [[16]] Float"));
+  CHECK(mentions(verdict.why, "in the dumps, rank 3: all_reduce of [8] Float"));
+  CHECK(mentions(verdict.why, "in the dumps, ranks 0, 1 and 2: all_reduce of [16] Float"));
   CHECK(mentions(verdict.why, "called at train.py:12"));
 }
 

@@ -185,7 +185,9 @@ TEST_CASE("analyse: who never called it lags") {
     CHECK(job->result.main.odd == Ranks{2});
     CHECK(job->result.main.waiting == Ranks{0, 1, 3});
     CHECK(job->result.main.seq == 3);
-    CHECK(job->result.main.sights[0].text.find("last called all_gather of [[4]]") == 0);
+    INFO(job->result.main.sights[0].text);
+    CHECK(job->result.main.sights[0].text.find("last called all_gather of [4] into [4, 4] Float") ==
+          0);
     CHECK(job->result.main.sights[0].completed == 2);
   }
 }
