@@ -93,7 +93,10 @@ void name_single(Trouble& trouble, const GroupView& view) {
 std::map<std::int64_t, std::vector<Vote>> votes_of(const GroupView& view) {
   std::map<std::int64_t, std::vector<Vote>> votes;
   for (const Member& member : view.members) {
-    for (const Item& item : member.items) votes[item.seq].push_back({&member, &item});
+    for (const Item& item : member.items) {
+      // Of several entries under one number the ring may have kept the last ones only.
+      if (!member.is_cut || item.number > 1) votes[item.seq].push_back({&member, &item});
+    }
   }
   return votes;
 }

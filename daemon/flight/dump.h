@@ -36,7 +36,7 @@ struct Entry {
   std::int64_t output_total = 0;
   bool even_inputs = true;  ///< all tensors have as many elements
   bool even_outputs = true;
-  bool is_p2p = false;
+  bool is_p2p = false;  ///< or what ends a batch of such
   bool is_retired = false;
   State state = State::unknown;
   Word code = kNoWord;  ///< where the user's code called it, "train.py:12"

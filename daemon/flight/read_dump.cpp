@@ -3,6 +3,7 @@
 // The top level of a dump: configuration and status of the groups, then the entries.
 #include <algorithm>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -111,9 +112,21 @@ class Reader {
         return "entry " + std::to_string(i + 1) + ", " + wrong;
       if (dump_.groups.size() > kMostGroups) return "key 'entries': more groups than any job has";
       remember_id(all[i], entry.group);
+      entry.is_p2p = entry.is_p2p || ends_p2p_batch(entry);
       dump_.entries.push_back(entry);
     }
     return {};
+  }
+
+  /// A batch of sends and receives ends with an entry that is no such and carries the number of the
+  /// collective before it. Where the ring begins with it, nobody knows what it ended.
+  bool ends_p2p_batch(const Entry& entry) const {
+    const std::string& op = words_.text(entry.op);
+    const std::string_view end = ":coalesced";
+    if (op.size() < end.size() || op.compare(op.size() - end.size(), end.size(), end) != 0)
+      return false;
+    if (dump_.entries.empty()) return entry.record > 0;
+    return dump_.entries.back().is_p2p && dump_.entries.back().group == entry.group;
   }
 
   /// The status goes by number and not by name.
