@@ -76,6 +76,11 @@ std::vector<Finding> findings_of(const Job& job, const std::optional<Judgement>&
   };
   if (judgement) {
     add(judgement->event);
+    if (job.flight) {
+      for (const Event& event : job.flight->events) {
+        if (order.size() < kMostFindings / 2) add(&event);
+      }
+    }
     for (const auto& [rank, story] : job.ranks) {
       if (order.size() < kMostFindings) add(story.first);
     }
@@ -95,7 +100,8 @@ std::string state_of(const RankStory& story, bool failed) {
     return story.first->role == Role::collateral ? "lost_peer" : "failed_waiting";
   }
   if (story.exit != nullptr && story.exit->code < 0 && story.exit->code != -15) return "killed";
-  if (!story.has_log) return "no_log";
+  if (story.waits_in_dump && failed) return "failed_waiting";
+  if (!story.has_log && !story.has_dump) return "no_log";
   return failed ? "silent" : "ok";
 }
 
@@ -170,6 +176,7 @@ void ask_for_culprits_log(const Job& job, Judgement& judgement) {
 
 /// What to do first: fetch what is missing, or look where the verdict points.
 std::string next_action(const Judgement& judgement, const Verdict& verdict) {
+  if (!judgement.next.empty()) return judgement.next;
   if (verdict.initiating && verdict.initiating->file &&
       judgement.confidence != model::Confidence::low) {
     std::string action = "Look at " + *verdict.initiating->file;
@@ -265,6 +272,20 @@ std::string word_of_shell(const std::string& value, bool may_be_quoted, const ch
   return quoted + "'";
 }
 
+/// What the dumps say where it is not the verdict itself, and what of them is not here.
+void add_flight(const Job& job, const std::optional<Judgement>& judgement, Verdict& verdict) {
+  if (!job.flight) return;
+  const std::vector<Event>& events = job.flight->events;
+  const bool is_verdict = judgement && !events.empty() && judgement->event == &events.front();
+  const std::string summary = flight_summary(job);
+  const std::string missing = missing_dumps(job);
+  if (!is_verdict && judgement && !summary.empty()) verdict.why.push_back(summary);
+  if (!judgement && !summary.empty()) verdict.root_cause += "; " + summary;
+  if (!is_verdict && !missing.empty()) verdict.missing_evidence.push_back(missing);
+  verdict.missing_evidence.insert(verdict.missing_evidence.end(), job.flight->notes.begin(),
+                                  job.flight->notes.end());
+}
+
 void conclude_nothing(Diagnosis& diagnosis) {
   Verdict& verdict = diagnosis.verdict;
   verdict.root_cause = "nothing in these logs says that the job failed";
@@ -335,6 +356,7 @@ Diagnosis conclude(const Job& job, const catalogue::Catalogue& catalogue) {
   diagnosis.unread = verdict.missing_evidence;
   if (!judgement) {
     conclude_nothing(diagnosis);
+    add_flight(job, judgement, verdict);
     return diagnosis;
   }
   verdict.fingerprint = judgement->fingerprint;
@@ -344,11 +366,12 @@ Diagnosis conclude(const Job& job, const catalogue::Catalogue& catalogue) {
   verdict.why = judgement->why;
   verdict.missing_evidence.insert(verdict.missing_evidence.begin(), judgement->missing.begin(),
                                   judgement->missing.end());
+  add_flight(job, judgement, verdict);
   verdict.next_action = next_action(*judgement, verdict);
   for (const auto& [rank, story] : job.ranks) {
     const bool initiating = judgement->rank && *judgement->rank == rank;
     const bool echoes = story.first != nullptr && story.first->role != Role::initiating;
-    if (!initiating && echoes) verdict.collateral_ranks.push_back(rank);
+    if (!initiating && (echoes || story.waits_in_dump)) verdict.collateral_ranks.push_back(rank);
   }
   if (const catalogue::Entry* entry = catalogue.find(verdict.fingerprint)) {
     diagnosis.filled = values_of(*judgement, verdict.initiating);

@@ -80,10 +80,12 @@ model::Result<FileFacts> Engine::read(const logs::Source& source,
   return facts;
 }
 
-Diagnosis Engine::conclude(std::vector<FileFacts> files, const Budget& budget,
+Diagnosis Engine::conclude(std::vector<FileFacts> files, Dumps& dumps, const Budget& budget,
                            std::chrono::steady_clock::time_point start) const {
   std::string stopped = stopped_patterns(budget, patterns_, files);
-  Diagnosis diagnosis = diagnose::conclude(build_job(std::move(files)), catalogue_);
+  Job job = build_job(std::move(files));
+  dumps.join(job);
+  Diagnosis diagnosis = diagnose::conclude(job, catalogue_);
   if (!stopped.empty()) diagnosis.verdict.missing_evidence.push_back(std::move(stopped));
   diagnosis.scanned.seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -121,18 +123,24 @@ model::Result<Diagnosis> Engine::run_all(const std::vector<const logs::Source*>&
                                          const Open& open, const Progress& progress) const {
   const auto start = std::chrono::steady_clock::now();
   Budget budget(patterns_, allowance_);
+  Dumps dumps;
   std::vector<FileFacts> files;
   long bytes = 0;
   for (std::size_t i = 0; i < sources.size(); ++i) {
     const logs::Source& source = *sources[i];
     auto opened = open(i);
     if (opened) {
-      auto facts =
-          read(source, std::move(*opened), static_cast<int>(files.size()), bytes, progress, budget);
+      const int file = static_cast<int>(files.size());
+      Looked looked = look_for_dump(std::move(*opened), source.name);
+      if (source.is_no_log && !looked.is_dump) continue;
+      model::Result<FileFacts> facts =
+          looked.is_dump
+              ? model::Result<FileFacts>(dumps.read(source, std::move(looked.bytes), file))
+              : read(source, std::move(looked.bytes), file, bytes, progress, budget);
       if (!facts) return model::fail(facts.error());
       bytes += facts->bytes;
       files.push_back(std::move(*facts));
-    } else {
+    } else if (!source.is_no_log) {
       FileFacts facts;
       facts.source = source;
       facts.damage = reason(opened.error(), source);
@@ -140,12 +148,14 @@ model::Result<Diagnosis> Engine::run_all(const std::vector<const logs::Source*>&
       files.push_back(std::move(facts));
     }
   }
+  if (files.empty() && !sources.empty())
+    return model::fail(model::ErrorCode::not_found, "there is no log in what was given");
   if (!files.empty() && std::all_of(files.begin(), files.end(),
                                     [](const FileFacts& file) { return file.is_unread; })) {
     const std::string& first = files.front().source.name;
     return model::fail(model::ErrorCode::io, first + ": " + files.front().damage);
   }
-  return conclude(std::move(files), budget, start);
+  return conclude(std::move(files), dumps, budget, start);
 }
 
 model::Result<Diagnosis> Engine::run_text(const std::string& text, const std::string& name) const {

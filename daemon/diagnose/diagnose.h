@@ -13,6 +13,7 @@
 #include "daemon/catalogue/catalogue.h"
 #include "daemon/diagnose/budget.h"
 #include "daemon/diagnose/diagnosis.h"
+#include "daemon/diagnose/dumps.h"
 #include "daemon/diagnose/facts.h"
 #include "daemon/diagnose/patterns.h"
 #include "daemon/logs/bytes.h"
@@ -56,7 +57,7 @@ class Engine {
   model::Result<FileFacts> read(const logs::Source& source, std::unique_ptr<logs::Bytes> bytes,
                                 int file, long before, const Progress& progress,
                                 Budget& budget) const;
-  Diagnosis conclude(std::vector<FileFacts> files, const Budget& budget,
+  Diagnosis conclude(std::vector<FileFacts> files, Dumps& dumps, const Budget& budget,
                      std::chrono::steady_clock::time_point start) const;
 
   catalogue::Catalogue catalogue_;

@@ -89,6 +89,7 @@ struct FileFacts {
   std::string damage;      ///< why it could not be read to its end, where it could not
   bool is_unread = false;  ///< it could not be read at all
   bool is_kernel_log = false;
+  bool is_dump = false;  ///< of the Flight Recorder; `lines` are its entries
   std::vector<Event> events;
   std::vector<Exit> exits;
   std::vector<Writer> writers;

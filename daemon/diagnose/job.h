@@ -12,12 +12,15 @@
 #include <vector>
 
 #include "daemon/diagnose/facts.h"
+#include "daemon/flight/analyse.h"
 
 namespace collwatch::diagnose {
 
 struct RankStory {
   int rank = 0;
   bool has_log = false;                ///< some line is surely this rank's
+  bool has_dump = false;               ///< of the Flight Recorder
+  bool waits_in_dump = false;          ///< in a collective that was not over
   std::vector<const Event*> failures;  ///< in order, warnings and consequences left out
   const Event* first = nullptr;        ///< the first of them
   const Exit* exit = nullptr;          ///< how its process ended, where somebody says so
@@ -30,6 +33,13 @@ struct RankStory {
   bool recovered = false;  ///< it went on for long after its last failure
 };
 
+/// What the Flight Recorder's dumps among the files say.
+struct FlightEvidence {
+  flight::Analysis analysis;
+  std::vector<Event> events;  ///< one for each rank that takes part in analysis.main, in its order
+  std::vector<std::string> notes;  ///< dumps that could not be used, and why
+};
+
 struct Job {
   std::vector<FileFacts> files;
   std::map<int, RankStory> ranks;     ///< every rank that is known to exist
@@ -37,6 +47,7 @@ struct Job {
   std::vector<const Event*> unowned;  ///< failures of which nobody knows whose they are
   std::vector<const Event*> all;      ///< every event that is not benign, in order of file and line
   bool several_hosts = false;
+  std::optional<FlightEvidence> flight;
 
   bool knows_all_ranks() const { return world && static_cast<int>(ranks.size()) == *world; }
   const FileFacts& file(const Place& place) const {

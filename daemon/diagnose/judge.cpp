@@ -92,10 +92,10 @@ std::optional<int> odd_one_out(const Job& job, const std::set<int>& candidates) 
 }
 
 std::optional<Judgement> judge(const Job& job) {
-  static constexpr std::array<Judge, 11> kJudges = {
-      judge_cancelled, judge_host,          judge_own_error, judge_killed,
-      judge_mismatch,  judge_size_mismatch, judge_named,     judge_startup,
-      judge_waiting,   judge_peers_lost,    judge_exit_codes};
+  static constexpr std::array<Judge, 13> kJudges = {
+      judge_cancelled,  judge_host,          judge_own_error,     judge_killed,  judge_flight,
+      judge_mismatch,   judge_size_mismatch, judge_named,         judge_startup, judge_waiting,
+      judge_peers_lost, judge_exit_codes,    judge_flight_waiting};
   for (const Judge one : kJudges) {
     if (auto judgement = one(job)) return judgement;
   }

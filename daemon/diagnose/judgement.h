@@ -25,6 +25,7 @@ struct Judgement {
   std::string cause;             ///< one sentence
   std::vector<std::string> why;  ///< plain sentences, each with its place
   std::vector<std::string> missing;
+  std::string next;  ///< what to do first, where the rule knows better than "look at the line"
 };
 
 using Judge = std::optional<Judgement> (*)(const Job&);
@@ -33,6 +34,7 @@ using Judge = std::optional<Judgement> (*)(const Job&);
 std::optional<Judgement> judge_cancelled(const Job& job);
 std::optional<Judgement> judge_host(const Job& job);
 std::optional<Judgement> judge_own_error(const Job& job);
+std::optional<Judgement> judge_flight(const Job& job);
 std::optional<Judgement> judge_mismatch(const Job& job);
 std::optional<Judgement> judge_size_mismatch(const Job& job);
 std::optional<Judgement> judge_named(const Job& job);
@@ -41,6 +43,7 @@ std::optional<Judgement> judge_waiting(const Job& job);
 std::optional<Judgement> judge_killed(const Job& job);
 std::optional<Judgement> judge_peers_lost(const Job& job);
 std::optional<Judgement> judge_exit_codes(const Job& job);
+std::optional<Judgement> judge_flight_waiting(const Job& job);
 
 /// None where nothing failed.
 std::optional<Judgement> judge(const Job& job);
@@ -59,6 +62,11 @@ bool names_loopback(const Event& event);
 
 /// "rank 3 (rank3.log:17)", for sentences.
 std::string cite(const Job& job, const Event& event);
+
+/// One sentence of what the Flight Recorder's dumps say, and which of them are not here; of a job
+/// with job.flight. Empty where there is nothing to say.
+std::string flight_summary(const Job& job);
+std::string missing_dumps(const Job& job);
 
 /// Ranks whose first failure satisfies the predicate.
 template <typename Predicate>

@@ -72,6 +72,8 @@ class Again : public Bytes {
     return count;
   }
 
+  std::string damage() const override { return rest_->damage(); }
+
  private:
   std::string head_;
   std::unique_ptr<Bytes> rest_;
@@ -82,6 +84,10 @@ class Again : public Bytes {
 
 std::unique_ptr<Bytes> bytes_of(std::string text) {
   return std::make_unique<Text>(std::move(text));
+}
+
+std::unique_ptr<Bytes> with_head(std::string head, std::unique_ptr<Bytes> rest) {
+  return std::make_unique<Again>(std::move(head), std::move(rest));
 }
 
 model::Result<std::unique_ptr<Bytes>> decoded(std::unique_ptr<Bytes> raw) {

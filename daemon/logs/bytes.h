@@ -34,6 +34,9 @@ std::unique_ptr<Bytes> bytes_of(std::string text);
 std::unique_ptr<Bytes> gunzip(std::unique_ptr<Bytes> compressed);
 std::unique_ptr<Bytes> unzstd(std::unique_ptr<Bytes> compressed);
 
+/// `head` again, which somebody read to find out what it is, then the rest.
+std::unique_ptr<Bytes> with_head(std::string head, std::unique_ptr<Bytes> rest);
+
 /// Puts the decoder in front that the first bytes ask for.
 model::Result<std::unique_ptr<Bytes>> decoded(std::unique_ptr<Bytes> raw);
 

@@ -116,13 +116,24 @@ void hint_from_ray(const std::string& name, PathHint& hint) {
   hint.pid = number_at(name, dash + 1);
 }
 
-bool cannot_be_a_log(const fs::path& path) {
-  static constexpr std::array<std::string_view, 26> kEndings = {
-      ".json",   ".yaml",        ".yml", ".pt",      ".pth",   ".bin",  ".npy", ".npz", ".pkl",
-      ".pickle", ".safetensors", ".png", ".jpg",     ".pdf",   ".so",   ".o",   ".py",  ".pyc",
-      ".tar",    ".zip",         ".h5",  ".parquet", ".arrow", ".onnx", ".db",  ".pipe"};
+template <std::size_t N>
+bool ends_as(const fs::path& path, const std::array<std::string_view, N>& endings) {
   const std::string ending = lower(path.extension().string());
-  return std::find(kEndings.begin(), kEndings.end(), ending) != kEndings.end();
+  return std::find(endings.begin(), endings.end(), ending) != endings.end();
+}
+
+bool cannot_be_a_log(const fs::path& path) {
+  static constexpr std::array<std::string_view, 23> kEndings = {
+      ".yaml", ".yml", ".pt",  ".pth",  ".bin",     ".npy",   ".npz", ".safetensors",
+      ".png",  ".jpg", ".pdf", ".so",   ".o",       ".py",    ".pyc", ".tar",
+      ".zip",  ".h5",  ".db",  ".pipe", ".parquet", ".arrow", ".onnx"};
+  return ends_as(path, kEndings);
+}
+
+/// No log either, but what the Flight Recorder wrote may be called so.
+bool can_only_be_a_dump(const fs::path& path) {
+  static constexpr std::array<std::string_view, 3> kEndings = {".json", ".pkl", ".pickle"};
+  return ends_as(path, kEndings);
 }
 
 model::Result<void> walk(const std::string& folder, std::vector<Source>& into) {
@@ -152,6 +163,7 @@ model::Result<void> walk(const std::string& folder, std::vector<Source>& into) {
   for (std::string& name : names) {
     Source source;
     source.hint = hint_from_path(name);
+    source.is_no_log = can_only_be_a_dump(name);
     source.name = std::move(name);
     into.push_back(std::move(source));
   }

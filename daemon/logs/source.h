@@ -27,8 +27,9 @@ struct PathHint {
 struct Source {
   std::string name;  ///< as given, or as found under a folder that was given
   bool is_stdin = false;
-  bool may_wait = false;  ///< a pipe that was named: its writer may take its time
-  std::string problem;    ///< why nobody can look into it: a folder that may not be entered
+  bool is_no_log = false;  ///< by its ending; a dump it may be
+  bool may_wait = false;   ///< a pipe that was named: its writer may take its time
+  std::string problem;     ///< why nobody can look into it: a folder that may not be entered
   PathHint hint;
 };
 

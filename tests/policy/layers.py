@@ -36,7 +36,7 @@ LIBRARIES = {
     "spdlog/": ("daemon/agent/", "daemon/main.cpp"),
     "fmt/": ("daemon/agent/", "daemon/main.cpp"),
     "nlohmann/": ("probes/wire/", "exporters/json/", "exporters/jsonl/", "daemon/peer/",
-                  "daemon/cli/", "daemon/demo/", "daemon/diagnose/"),
+                  "daemon/cli/", "daemon/demo/", "daemon/diagnose/", "daemon/flight/"),
 }
 
 # Headers of the system that are not plain C++ names: these prefixes and names.
