@@ -196,7 +196,10 @@ void TextReport::drop_subject() {
   if (!is_new_communicator_) return;
   by_hash_.erase(report_.communicators.back().hash);
   report_.communicators.pop_back();
+  // The next one is given the same number, and has none of these ranks.
+  places_.erase(places_.lower_bound({communicator_, 0}), places_.end());
   is_new_communicator_ = false;
+  has_communicator_ = false;
 }
 
 void TextReport::on_body(std::string_view line) {

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # The NCCL probe on a real GPU: builds it, runs it alone (a communicator of this machine's GPUs), asks
-# for the same GPU twice (a real refusal of NCCL's), measures its time and memory, and how much a loop
-# of matrix products loses beside an idle-mode and an always-mode probe, and what PyTorch does when a job
-# gives tensors on the GPU to Gloo. Prints tables; under ten minutes, of which building is most. Changes nothing about the GPU. `tests/gpu/run.sh [BUILD_FOLDER]`;
-# exits 77 with the reason where there is no GPU.
+# for the same GPU twice (a real refusal of NCCL's), measures its time and memory, how much a loop of
+# matrix products loses beside an idle-mode and an always-mode probe, and what PyTorch does when a job
+# gives tensors on the GPU to Gloo. Prints tables; under ten minutes, of which building is most. Changes
+# nothing about the GPU. `tests/gpu/run.sh [BUILD_FOLDER]`; exits 77 with the reason where there is none.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 BUILD=${1:-build/gpu}

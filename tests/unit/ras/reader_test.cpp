@@ -133,6 +133,15 @@ TEST_CASE("what a server read out of memory that is not its own is dropped") {
   CHECK(report.timeouts == 2);
 }
 
+TEST_CASE("what comes after a dropped communicator has ranks of its own") {
+  const Report report = read_case("dropped_2.28.9.txt");
+  REQUIRE(report.communicators.size() == 1);
+  CHECK(report.communicators[0].hash == "ae94423cfbb2ef4a");
+  REQUIRE(report.communicators[0].ranks.size() == 1);
+  CHECK(report.communicators[0].ranks[0].rank == 5);
+  CHECK(report.communicators[0].ranks[0].presence == Presence::missing);
+}
+
 TEST_CASE("a communicator that is being made hides no others, and rows of nothing are dropped") {
   const Report report = read_case("init_hides_2.30.7.json");
   CHECK(report.complete);
