@@ -8,6 +8,7 @@ namespace collwatch::agent {
 void Agent::make_store_link() {
   store_.reset();
   store_text_.clear();
+  stores_unreaped_ = 0;  // one that hangs in the kernel goes on being the event loop's to reap
   if (config_.rendezvous.file_path.empty()) return;
   StoreLink::Options options;
   options.executable = options_.store_executable;
