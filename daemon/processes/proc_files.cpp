@@ -14,6 +14,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <csignal>
+#include <system_error>
 #include <utility>
 
 namespace collwatch::processes {
@@ -57,12 +59,61 @@ int open_below(const std::string& root, const std::string& path, int flags) {
   how.flags = static_cast<unsigned>(flags) | O_CLOEXEC;
   how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
   long fd = ::syscall(SYS_openat2, folder, path.c_str(), &how, sizeof how);
-  if (fd < 0 && errno == ENOSYS && path.size() > 1) {
-    fd = ::openat(folder, path.c_str() + 1, flags | O_CLOEXEC | O_NOFOLLOW);
+  const std::size_t first = path.find_first_not_of('/');
+  if (fd < 0 && errno == ENOSYS && first != std::string::npos) {
+    fd = ::openat(folder, path.c_str() + first, flags | O_CLOEXEC | O_NOFOLLOW);
   }
   ::close(folder);
   return static_cast<int>(fd);
 }
+
+class OwnFd {
+ public:
+  explicit OwnFd(int fd) : fd_(fd) {}
+  ~OwnFd() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  OwnFd(const OwnFd&) = delete;
+  OwnFd& operator=(const OwnFd&) = delete;
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+std::string in_words(int error) {
+  return std::generic_category().message(error);
+}
+
+/// `fd` is of open_below() with O_PATH, which opens neither a FIFO nor a device; -1: it failed.
+std::string why_no_pipe(int fd, unsigned owner) {
+  if (fd < 0) return errno == ENOENT ? "it does not exist" : in_words(errno);
+  struct stat facts {};
+  if (::fstat(fd, &facts) != 0) return in_words(errno);
+  if (S_ISLNK(facts.st_mode)) return "it is a symbolic link";
+  if (!S_ISFIFO(facts.st_mode)) return "it is no FIFO";
+  if (facts.st_uid != owner) {
+    return "it belongs to user " + std::to_string(facts.st_uid) + ", the process runs as " +
+           std::to_string(owner);
+  }
+  return "";
+}
+
+/// A reader that goes away between open and write would end us by SIGPIPE.
+class NoSigPipe {
+ public:
+  NoSigPipe() {
+    struct sigaction ignore {};
+    ignore.sa_handler = SIG_IGN;
+    ::sigaction(SIGPIPE, &ignore, &before_);
+  }
+  ~NoSigPipe() { ::sigaction(SIGPIPE, &before_, nullptr); }
+  NoSigPipe(const NoSigPipe&) = delete;
+  NoSigPipe& operator=(const NoSigPipe&) = delete;
+
+ private:
+  struct sigaction before_ {};
+};
 
 template <typename Take>
 void each_entry(DIR* folder, std::size_t limit, Take take) {
@@ -146,6 +197,25 @@ std::size_t FileInRoot::size() const {
   return ::fstat(fd_, &facts) == 0 ? static_cast<std::size_t>(facts.st_size) : 0;
 }
 
+unsigned FileInRoot::owner() const {
+  struct stat facts {};
+  return ::fstat(fd_, &facts) == 0 ? facts.st_uid : static_cast<unsigned>(-1);
+}
+
+std::chrono::nanoseconds FileInRoot::modified() const {
+  struct stat facts {};
+  if (::fstat(fd_, &facts) != 0) return {};
+  return std::chrono::seconds(facts.st_mtim.tv_sec) +
+         std::chrono::nanoseconds(facts.st_mtim.tv_nsec);
+}
+
+std::optional<char> FileInRoot::last_byte() const {
+  const std::size_t bytes = size();
+  char last = 0;
+  if (bytes == 0 || ::pread(fd_, &last, 1, static_cast<off_t>(bytes - 1)) != 1) return std::nullopt;
+  return last;
+}
+
 std::string FileInRoot::read(std::size_t limit) const {
   std::string data;
   read_up_to(fd_, data, limit);
@@ -181,6 +251,25 @@ std::string FileInRoot::after(std::string_view mark, std::string_view allowed,
     window.erase(0, window.size() - keep);
   }
   return "";
+}
+
+std::string why_no_pipe(const std::string& root, const std::string& path, unsigned owner) {
+  const OwnFd found(open_below(root, path, O_PATH | O_NOFOLLOW));
+  return why_no_pipe(found.get(), owner);
+}
+
+std::string put_byte_in_pipe(const std::string& root, const std::string& path, unsigned owner) {
+  const OwnFd found(open_below(root, path, O_PATH | O_NOFOLLOW));
+  if (std::string why = why_no_pipe(found.get(), owner); !why.empty()) return why;
+  // What was looked at is what is opened, whatever the name has become since.
+  const std::string same = "/proc/self/fd/" + std::to_string(found.get());
+  const OwnFd pipe(::open(same.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY));
+  if (pipe.get() < 0) return errno == ENXIO ? "nobody reads it" : in_words(errno);
+  const NoSigPipe held;
+  if (::write(pipe.get(), "1", 1) == 1) return "";
+  return errno == EAGAIN  ? "it is full: nobody reads it"
+         : errno == EPIPE ? "nobody reads it any more"
+                          : in_words(errno);
 }
 
 std::vector<std::string> entries_in_root(const std::string& root, const std::string& path,

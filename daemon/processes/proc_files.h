@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The one place that opens files of other processes: bounded in size, never through a FIFO or a
-// device, inside a container's root without being led out of it by its links. Used by gather and
-// versions; everything it returns is untrusted bytes.
+// device, inside a container's root without being led out of it by its links. Everything it returns
+// is untrusted bytes. It writes nothing but the one byte of put_byte_in_pipe, which nobody calls
+// but who was told to.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -43,6 +45,11 @@ class FileInRoot {
   /// What tells this file from all others and from later contents of it.
   std::string identity() const;
   std::size_t size() const;
+  unsigned owner() const;
+  /// Since the epoch.
+  std::chrono::nanoseconds modified() const;
+  std::optional<char> last_byte() const;
+  /// Goes on where the last call ended.
   std::string read(std::size_t limit) const;
   /// The bytes after the first `mark` that are followed by a digit, up to the first byte that is
   /// not in `allowed`; looks at no more than `limit` bytes of the file.
@@ -52,6 +59,13 @@ class FileInRoot {
   explicit FileInRoot(int fd) : fd_(fd) {}
   int fd_;
 };
+
+/// Why `path` below `root` is no FIFO of that user's; empty: it is one. A link at its end is none.
+std::string why_no_pipe(const std::string& root, const std::string& path, unsigned owner);
+
+/// Writes one byte into such a FIFO if somebody has it open for reading; never waits. Empty: done;
+/// else why not.
+std::string put_byte_in_pipe(const std::string& root, const std::string& path, unsigned owner);
 
 /// Names in a folder as a process sees it.
 std::vector<std::string> entries_in_root(const std::string& root, const std::string& path,

@@ -54,6 +54,12 @@ constexpr auto kWanted = std::to_array<std::string_view>({"RANK",
                                                           "GLOO_SOCKET_IFNAME",
                                                           "NCCL_SOCKET_IFNAME"});
 
+/// Names of files, kept to the byte: another spelling would be another file.
+constexpr auto kWantedPaths = std::to_array<std::string_view>(
+    {"HOME", "XDG_CACHE_HOME", "TORCH_FR_DUMP_TEMP_FILE", "TORCH_NCCL_DEBUG_INFO_TEMP_FILE",
+     "TORCH_NCCL_DEBUG_INFO_PIPE_FILE"});
+constexpr std::size_t kLongestPath = 4096;
+
 template <typename T>
 std::optional<T> parse_number(std::string_view text, int base = 10) {
   T value{};
@@ -131,9 +137,14 @@ Environment parse_environment(std::string_view bytes) {
     const std::size_t equals = variable.find('=');
     if (equals == std::string_view::npos) return;
     const std::string_view name = variable.substr(0, equals);
-    if (std::find(kWanted.begin(), kWanted.end(), name) == kWanted.end()) return;
+    const std::string_view value = variable.substr(equals + 1);
     // getenv() finds the first of two.
-    found.try_emplace(std::string(name), printable(variable.substr(equals + 1), kLongestValue));
+    if (std::find(kWanted.begin(), kWanted.end(), name) != kWanted.end()) {
+      found.try_emplace(std::string(name), printable(value, kLongestValue));
+    } else if (std::find(kWantedPaths.begin(), kWantedPaths.end(), name) != kWantedPaths.end() &&
+               value.size() <= kLongestPath) {
+      found.try_emplace(std::string(name), value);
+    }
   });
   return found;
 }
@@ -165,6 +176,15 @@ int inner_pid(std::string_view status) {
     return pids.empty() ? 0 : whole_number(pids.back()).value_or(0);
   }
   return 0;
+}
+
+std::optional<unsigned> file_user(std::string_view status) {
+  for (const std::string_view line : lines_of(status)) {
+    if (line.substr(0, 4) != "Uid:") continue;
+    const auto users = words_of(line.substr(4));
+    return users.size() == 4 ? parse_number<unsigned>(users[3]) : std::nullopt;
+  }
+  return std::nullopt;
 }
 
 std::string address_text(const unsigned char* bytes, std::size_t length) {

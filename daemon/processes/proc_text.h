@@ -24,7 +24,8 @@ struct Stat {
 std::optional<Stat> parse_stat(std::string_view text);
 
 using Environment = std::map<std::string, std::string, std::less<>>;
-/// Only the variables that say something about a training job; nobody's secrets are kept.
+/// Only the variables that say something about a training job; nobody's secrets are kept. Those
+/// that name files hold whatever bytes they hold, the others are printable.
 Environment parse_environment(std::string_view bytes);
 
 /// The arguments, without control characters.
@@ -35,6 +36,9 @@ std::vector<std::string> training_files(std::string_view maps);
 
 /// The last number of NSpid: the pid inside the innermost namespace; 0 where there is none.
 int inner_pid(std::string_view status);
+
+/// The user whom the files belong to that a process makes; nothing where the text does not say it.
+std::optional<unsigned> file_user(std::string_view status);
 
 struct TcpSocket {
   std::string local, remote;  ///< addresses as text; mapped IPv4 as IPv4

@@ -61,6 +61,31 @@ struct Connections {
   std::optional<std::uint64_t> bytes;
 };
 
+/// A file's name as a process sees it, and as we can open it.
+struct Place {
+  std::string root;   ///< "/proc/17/root", or "/proc/17/cwd" of a relative name
+  std::string path;   ///< below it
+  std::string shown;  ///< the name under which we, and who reads what we say, find it
+};
+
+struct DumpFile {
+  std::string path;  ///< Place::shown
+  std::uint64_t bytes = 0;
+  double age_seconds = 0;
+  bool before_process = false;  ///< of an earlier run: this process had not begun
+  bool of_user = false;         ///< belongs to the user of the process
+};
+
+/// Where a rank's Flight Recorder writes, as its environment or PyTorch's default says, and what is
+/// there now.
+struct FlightFiles {
+  std::optional<unsigned> user;  ///< whose the files should be
+  std::vector<Place> dump_places;
+  std::vector<DumpFile> dumps;      ///< regular files, of dump_places
+  std::optional<Place> pipe_place;  ///< one is configured
+  std::string pipe_problem;         ///< why that one cannot be used; empty: it can
+};
+
 struct Process {
   int pid = 0;
   int parent = 0;
@@ -86,6 +111,7 @@ struct Process {
   std::vector<std::string> rdma;
 
   std::string gloo_interface;  ///< GLOO_SOCKET_IFNAME
+  FlightFiles flight;          ///< only where Surroundings asks for it
   std::vector<Connections> connections;
   std::vector<std::pair<std::string, int>> listeners;  ///< address and port, whichever
   std::vector<std::string> loopback_listeners;  ///< "127.0.1.1:40001" on ports a system picks

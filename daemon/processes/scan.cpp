@@ -12,6 +12,7 @@
 #include "daemon/processes/connections.h"
 #include "daemon/processes/family.h"
 #include "daemon/processes/findings.h"
+#include "daemon/processes/flight_files.h"
 #include "daemon/processes/gather.h"
 #include "daemon/processes/identity.h"
 #include "daemon/processes/jobs.h"
@@ -241,7 +242,10 @@ class Look {
     const Network& network = networks_.at(candidate.spaces.network);
     process.own_network = network.ours;
     process.container = candidate.spaces.pids != own_.pids || candidate.spaces.files != own_.files;
-    process.inner_pid = inner_pid(read_some(folder + "/status", 16384).data);
+    const std::string status = read_some(folder + "/status", 16384).data;
+    process.inner_pid = inner_pid(status);
+    process.flight = {};
+    process.flight.user = file_user(status);
     process.gpus = candidate.open.gpus;
     process.rdma = candidate.open.rdma;
     process.connections.clear();
@@ -268,6 +272,10 @@ class Look {
     if (found != candidate.environment.end()) process.gloo_interface = found->second;
     if (!too_late()) {
       read_versions(process, folder + "/root", candidate.files, report_.memory.file_versions);
+    }
+    if (here_.flight_files && !too_late()) {
+      const bool same_files = candidate.spaces.files == own_.files;
+      find_flight_files(process, candidate.environment, folder, same_files);
     }
     NameFacts& facts = facts_[process.pid];
     facts.interfaces = networks_.at(candidate.spaces.network).interfaces;

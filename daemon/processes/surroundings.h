@@ -23,6 +23,8 @@ struct Surroundings {
   std::function<void(LocalAddresses&)> own_addresses;
   std::string host_name;
   int own_pid = 0;  ///< never a rank
+  /// Also look for files of the Flight Recorder, which may lie on a network's file system.
+  bool flight_files = false;
   /// No process is begun after this long; the report says that it is cut short.
   std::chrono::milliseconds time_limit{2000};
   std::function<std::chrono::steady_clock::time_point()> clock = std::chrono::steady_clock::now;

@@ -81,7 +81,9 @@ void FakeProc::put(const FakeProcess& process) const {
         "7f0000000000-7f0000001000 r-xp 00000000 08:01 1234                       " + path + "\n";
   }
   write(at / "maps", maps);
-  write(at / "status", "Name:\tx\nNSpid:\t" + std::to_string(process.pid) + "\n");
+  const std::string user = "\t" + std::to_string(process.user.value_or(::geteuid()));
+  write(at / "status", "Name:\tx\nUid:" + user + user + user + user + "\nNSpid:\t" +
+                           std::to_string(process.pid) + "\n");
   int number = process.pid;
   write(at / "task" / std::to_string(number) / "comm", process.name + "\n");
   for (const std::string& thread : process.threads) {

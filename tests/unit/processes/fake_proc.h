@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,7 @@ struct FakeProcess {
   std::vector<std::string> files = {};  ///< targets of its descriptors
   std::string network = "net:[1]";
   std::string pids = "pid:[1]";
+  std::optional<unsigned> user = std::nullopt;  ///< of the test where it is not given
 };
 
 class FakeProc {
