@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "daemon/cli/check.h"
+#include "daemon/processes/report.h"
 
 namespace collwatch::cli {
 
@@ -50,8 +51,12 @@ struct InspectOptions {
   std::optional<int> pid;  ///< this process alone, rank or not
   bool json = false;
   bool once = false;  ///< one look: at once, but without progress
+  bool dump = false;  ///< ask the ranks for dumps instead, and diagnose those
 };
 int run_inspect(const InspectOptions& options);
+
+/// Writes to the job. `report` with files of the Flight Recorder.
+int run_dump(const processes::ProcessReport& report, bool json);
 
 /// A configuration, or a file of fingerprints.
 int run_config_check(const std::string& file, const std::vector<std::string>& key_flags);

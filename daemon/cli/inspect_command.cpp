@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // `inspect`: the training processes of this host, without an agent. Two looks a second apart, since
-// one alone cannot say what moves. Exit codes: 0, 2 for a pid that does not exist.
+// one alone cannot say what moves. Exit codes: 0, 2 for a pid that does not exist; of --dump those
+// of `diagnose`.
 #include <algorithm>
 #include <iostream>
 #include <thread>
@@ -31,12 +32,13 @@ void keep_only(processes::ProcessReport& report, int pid) {
 }  // namespace
 
 int run_inspect(const InspectOptions& options) {
-  const processes::Surroundings here = processes::real_surroundings();
+  processes::Surroundings here = processes::real_surroundings();
+  here.flight_files = true;
   const auto look = [&](const processes::ProcessReport* previous) {
     return processes::scan(here, previous, std::chrono::steady_clock::now(), options.pid);
   };
   processes::ProcessReport report = look(nullptr);
-  if (!options.once) {
+  if (!options.once && !options.dump) {
     std::this_thread::sleep_for(kBetweenLooks);
     report = look(&report);
   }
@@ -47,6 +49,7 @@ int run_inspect(const InspectOptions& options) {
       return kUsageError;
     }
   }
+  if (options.dump) return run_dump(report, options.json);
   if (options.json) {
     std::cout << inspect_json(report, here.host_name,
                               exporters::rfc3339(std::chrono::system_clock::now()))

@@ -43,6 +43,22 @@ Json library(const processes::Library& item) {
   return {{"name", item.name}, {"path", item.path}, {"version", or_null(item.version)}};
 }
 
+Json dump(const processes::DumpFile& file) {
+  return {{"path", file.path},
+          {"bytes", file.bytes},
+          {"age_seconds", file.age_seconds},
+          {"before_process", file.before_process},
+          {"of_user", file.of_user}};
+}
+
+Json flight_recorder(const processes::FlightFiles& flight) {
+  Json out = {{"dumps", list(flight.dumps, dump)}, {"pipe", nullptr}, {"pipe_problem", nullptr}};
+  if (!flight.pipe_place) return out;
+  out["pipe"] = flight.pipe_place->shown;
+  out["pipe_problem"] = or_null(flight.pipe_problem);
+  return out;
+}
+
 Json process_json(const Process& process) {
   const Identity& identity = process.identity;
   Json out = {{"pid", process.pid},
@@ -66,6 +82,7 @@ Json process_json(const Process& process) {
   out["gpus"] = process.gpus;
   out["rdma"] = process.rdma;
   out["gloo_socket_ifname"] = or_null(process.gloo_interface);
+  out["flight_recorder"] = flight_recorder(process.flight);
   out["connections"] = list(process.connections, connections);
   out["state"] = std::string(1, process.state);
   out["wait_channel"] = or_null(process.wait_channel);

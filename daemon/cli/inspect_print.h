@@ -4,6 +4,7 @@
 // docs/schema/inspect.json. Pure.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "daemon/cli/table.h"
@@ -12,6 +13,9 @@
 namespace collwatch::cli {
 
 std::string inspect_text(const processes::ProcessReport& report, Colour colour);
+
+/// "812 bytes", "12 KiB", "3 MiB"
+std::string size_text(std::uint64_t bytes);
 
 /// `at` is RFC 3339.
 std::string inspect_json(const processes::ProcessReport& report, const std::string& host,

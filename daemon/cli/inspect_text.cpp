@@ -146,6 +146,38 @@ std::string rank_table(const ProcessReport& report, const Job& job, Colour colou
   return table.text(colour);
 }
 
+/// Which dumps lie there, and who can be asked for one.
+std::string flight_text(const ProcessReport& report, const Job& job) {
+  constexpr std::size_t kMostTold = 8;
+  std::vector<std::string> dumps;
+  std::vector<int> askable;
+  for (const Process& process : report.processes) {
+    if (process.identity.job != job.job) continue;
+    const processes::FlightFiles& flight = process.flight;
+    for (const processes::DumpFile& file : flight.dumps) {
+      std::string text = "rank " + number(process.identity.rank) + ": " + file.path + " (" +
+                         size_text(file.bytes) + ", " + fixed(file.age_seconds, "%.0f s old");
+      if (file.before_process) text += ", older than the process";
+      if (!file.of_user) text += ", of another user";
+      dumps.push_back(text + ")");
+    }
+    if (flight.pipe_place && flight.pipe_problem.empty() && process.identity.rank) {
+      askable.push_back(*process.identity.rank);
+    }
+  }
+  std::string text;
+  for (std::size_t i = 0; i < std::min(dumps.size(), kMostTold); ++i) {
+    text += "  dump of " + dumps[i] + "\n";
+  }
+  if (dumps.size() > kMostTold) {
+    text += "  and " + std::to_string(dumps.size() - kMostTold) + " dumps more (--json has all)\n";
+  }
+  if (!askable.empty()) {
+    text += "  --dump can ask for a dump: rank " + ranks_text(askable) + "\n";
+  }
+  return text;
+}
+
 std::string finding_text(const Finding& finding, Colour colour) {
   const bool warning = finding.confidence == model::Confidence::low;
   const std::string head =
@@ -187,6 +219,7 @@ void make_fit(ProcessReport& report) {
       fit(*text);
     }
     for (std::string& gpu : process.gpus) fit(gpu);
+    for (processes::DumpFile& file : process.flight.dumps) fit(file.path);
     for (Connections& peer : process.connections) fit(peer.interface);
   }
   for (Finding& finding : report.findings) {
@@ -198,13 +231,20 @@ void make_fit(ProcessReport& report) {
 
 }  // namespace
 
+std::string size_text(std::uint64_t bytes) {
+  if (bytes < 10'000) return std::to_string(bytes) + (bytes == 1 ? " byte" : " bytes");
+  const bool is_large = bytes >= std::uint64_t{10} << 20;
+  return std::to_string(bytes >> (is_large ? 20 : 10)) + (is_large ? " MiB" : " KiB");
+}
+
 std::string inspect_text(const ProcessReport& raw, Colour colour) {
   ProcessReport report = raw;
   make_fit(report);
   std::string text;
   if (report.jobs.empty()) text = "No training process is to be seen.\n";
   for (const Job& job : report.jobs) {
-    text += (text.empty() ? "" : "\n") + job_sentence(job) + rank_table(report, job, colour);
+    text += (text.empty() ? "" : "\n") + job_sentence(job) + rank_table(report, job, colour) +
+            flight_text(report, job);
   }
   for (const Finding& finding : report.findings) text += finding_text(finding, colour);
   return text + notes_text(report);

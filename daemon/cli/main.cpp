@@ -187,6 +187,9 @@ void add_inspect_command(CLI::App& app, Arguments& arguments) {
   inspect->add_flag("--json", arguments.inspect.json, "As JSON");
   inspect->add_flag("--once", arguments.inspect.once,
                     "One look instead of two a second apart: does not say what moves");
+  inspect->add_flag("--dump", arguments.inspect.dump,
+                    "Writes to the job: asks its ranks for Flight Recorder dumps through their "
+                    "pipes, waits up to 30 s and diagnoses them");
 }
 
 int usage_error(const std::string& text, int code) {

@@ -33,6 +33,8 @@ processes::ProcessReport sample() {
   process.moved = 5'000'000;
   process.cpu_ratio = 0.25;
   process.progress = Progress::stalled;
+  process.flight.dumps = {{"/tmp/nccl_trace_rank_8", 20'480, 3000, true, false}};
+  process.flight.pipe_place = Place{"/proc/4711/root", "/tmp/p_8.pipe", "/tmp/p_8.pipe"};
   ProcessReport report;
   report.window_seconds = 1.0;
   report.looked_at = 20;
@@ -61,6 +63,10 @@ TEST_CASE("inspect for people: the job, its ranks, what is wrong, what could not
   CHECK_THAT(text, ContainsSubstring("5.0"));
   CHECK_THAT(text, ContainsSubstring("gloo_fallback_on_gpu (a warning): rank 8 holds a GPU (pid "
                                      "4711)\n  - evidence\n  fix: use NCCL\n"));
+  CHECK_THAT(
+      text, ContainsSubstring("  dump of rank 8: /tmp/nccl_trace_rank_8 (20 KiB, 3000 s old, older "
+                              "than the process, of another user)\n"
+                              "  --dump can ask for a dump: rank 8\n"));
   CHECK_THAT(text, ContainsSubstring("3 of them could not be read"));
   CHECK(text.find('\x1b') == std::string::npos);
 }
