@@ -113,7 +113,8 @@ bool one_round(const std::vector<Member>& members) {
     Bytes& input = inputs.emplace_back(request.bytes);
     if (!read_all(member.fd, input.data(), input.size())) return false;
   }
-  for (std::size_t rank = 0; rank < members.size(); ++rank) {
+  // Rank 0 last: this is its process, which ends when it has all that it waits for.
+  for (std::size_t rank = members.size(); rank-- > 0;) {
     const Bytes result = result_for(rank, kind, inputs);
     const Answer fine;
     const std::uint64_t size = result.size();
