@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include "daemon/agent/agent.h"
+#include "daemon/supervise/sanitizer.h"
 
 namespace collwatch::agent {
 namespace {
@@ -22,6 +23,7 @@ constexpr std::uint64_t kBuffersOfWorker = 4;  ///< as long as all ranks' larges
 
 void Agent::watch_memory() {
   memory_timer_ = loop_.after(kLook, [this] { watch_memory(); });
+  if (supervise::kUnderSanitizer) return;  // what is resident is mostly the sanitizer's
   const std::uint64_t limit = config_.limits.memory;
   const std::uint64_t resident = resident_bytes(::getpid());
   if (memory_.look(resident, limit)) {
